@@ -55,7 +55,9 @@ function show(event: AgentEvent, state: FoldState): void {
   console.log(styleText('cyan', left) + (isPart ? fitted : styleText('dim', fitted)));
 }
 
-/** The content of the part after this event, with a cursor while the part is open. */
+/**
+ * Returns the content of the part after this event. It ends with a cursor while the part is open.
+ */
 function partText(state: FoldState, id: PartId): string {
   const open = findOpen(state, id);
   if (open !== undefined) return `${contentOf(livePart(open))}▌`;
@@ -80,7 +82,7 @@ function contentOf(part: Part): string {
   }
 }
 
-/** The fields of an event, without those that every event has. */
+/** Returns the fields of an event, without the fields that every event has. */
 function detailsOf(event: AgentEvent): string {
   const common = ['type', 'session', 'offset', 'time', 'turn', 'attempt'];
   const rest = Object.entries(event).filter(([key]) => !common.includes(key));

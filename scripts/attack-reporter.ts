@@ -1,6 +1,9 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** Prints each attack that got through or was not tried and, at the end, how many were tried and stopped. */
+/**
+ * Prints each attack that succeeded or was not tried. At the end, it prints how many attacks were
+ * tried and stopped.
+ */
 export default class AttackReporter implements Reporter {
   onTestCaseResult(attack: TestCase): void {
     const { state, errors } = attack.result();

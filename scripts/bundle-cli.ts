@@ -8,12 +8,15 @@ import { noticeFile, thirdPartyNotices } from './third-party.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli');
-/** The bundle is beside `src` and `dist`, so that package.json is one folder up for all of them. */
+/**
+ * The folder of the bundle. It is beside `src` and `dist`, so that package.json is one folder up
+ * for all of them.
+ */
 const folder = process.argv[2] ?? join(cli, 'bundle');
 
 /**
- * Bundles the command into a few files. Without it, finding, opening and linking more than a thousand
- * files takes more than half of the start-up time.
+ * Bundles the command into a few files. Without a bundle, Node needs more than half of the start-up
+ * time to find, open and link more than a thousand files.
  */
 const bundle = await rolldown({
   input: {
@@ -28,7 +31,7 @@ const bundle = await rolldown({
     target: 'es2024',
     define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   },
-  // Ink imports this package only while Ink itself is developed.
+  // Ink imports this package only while developers work on Ink itself.
   external: ['react-devtools-core'],
   plugins: [
     { name: 'quick-start', transform: quickStart },
@@ -42,8 +45,8 @@ const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : 
 writeFileSync(join(folder, noticeFile), thirdPartyNotices([...modules, ...copyGrammars()]));
 
 /**
- * Copies the grammars, which are loaded one by one on demand. Returns the copied files. They are
- * CommonJS, unlike the other files of the package.
+ * Copies the grammars, because they are loaded one by one on demand. Returns the copied files. They
+ * are CommonJS, unlike the other files of the package.
  */
 function copyGrammars(): readonly string[] {
   const { resolve } = createRequire(import.meta.url);
@@ -60,25 +63,26 @@ function copyGrammars(): readonly string[] {
 }
 
 /**
- * Lets the program load nothing from outside of its own folder. Packages beside it are not guarded by
- * the sandbox: a command could put one there, and it would run with all rights of the agent.
+ * Changes modules so that the program loads nothing from outside of its own folder. The sandbox
+ * does not protect packages beside the program. A command could put a package there, and it would
+ * run with all rights of the agent.
  */
 function ownModules(code: string, id: string): string | undefined {
   if (id.endsWith('/src/text/code/grammar.ts'))
     return replaced(code, 'highlight.js/lib/', './grammars/');
-  // Ink asks for the developer tools of React if the variable DEV is set.
+  // Ink loads the developer tools of React if the variable DEV is set.
   if (id.endsWith('/ink/build/reconciler.js'))
     return replaced(code, "process.env['DEV'] === 'true'", 'false');
-  // The driver of Postgres asks for its native version if a variable is set.
+  // The Postgres driver loads its native version if a variable is set.
   if (id.endsWith('/pg/lib/native/client.js'))
     return replaced(code, "require('pg-native')", 'null');
   return undefined;
 }
 
 /**
- * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes that
- * it already has, which loads Node's whole HTTP client. And string-width compiles a pattern for 20 ms
- * that is useful only for emoji.
+ * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes
+ * that it already has, which loads Node's whole HTTP client. The package string-width compiles a
+ * pattern for 20 ms, and only emoji need this pattern.
  */
 function quickStart(code: string, id: string): string | undefined {
   if (id.endsWith('/yoga-wasm-base64-esm.js')) {

@@ -26,7 +26,9 @@ interface Report {
 const previewLength = 60;
 const columnsWidth = [12, 10, 10] as const;
 
-/** Shortens and quotes a text, and escapes control characters that could change the terminal. */
+/**
+ * Shortens and quotes a text. Escapes control characters, because they could change the terminal.
+ */
 function preview(text: string, length: number = previewLength): string {
   const short = [...text.slice(0, length * 2)].slice(0, length).join('');
   const quoted = JSON.stringify(short).replace(
@@ -39,7 +41,10 @@ function preview(text: string, length: number = previewLength): string {
 /** Number of equal characters to show before the first difference. */
 const leadLength = 12;
 
-/** Shows the part of a chunk that differs from the chunk before it, because events start alike. */
+/**
+ * Returns the part of a chunk that differs from the previous chunk, because events often start with
+ * the same text.
+ */
 function previewAfter(before: string, text: string): string {
   let same = 0;
   while (same < text.length && text[same] === before[same]) same++;
@@ -47,7 +52,7 @@ function previewAfter(before: string, text: string): string {
   return start <= 0 ? preview(text) : `…${preview(text.slice(start))}`;
 }
 
-/** Like `preview`, without the quotes. */
+/** Shortens a text like `preview`, but without the quotes. */
 const plain = (text: string): string => preview(text, 200).replace(/^"|"(?=…?$)/g, '');
 
 const counted = (count: number, thing: string): string =>
@@ -75,7 +80,7 @@ function showExchange({ request, response, end, startMs }: RecordedExchange, ind
   ];
 }
 
-/** The error, followed by its causes. */
+/** Returns the texts of an error and its causes. */
 function causesOf({ name, message, code, cause }: RecordedError): readonly string[] {
   const text = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
   if (cause === undefined) return [text];
@@ -112,7 +117,7 @@ function sizeOf(response: RecordedResponse | undefined): string {
   return `${size}, ${counted(events, 'SSE event')}${isOpen ? ' and an incomplete one' : ''}`;
 }
 
-/** Counts the SSE events: data lines that are followed by a blank line. */
+/** Counts the SSE events. An event is one or more data lines, followed by a blank line. */
 function countEvents(body: Uint8Array): { readonly events: number; readonly isOpen: boolean } {
   let events = 0;
   let hasData = false;
@@ -123,7 +128,9 @@ function countEvents(body: Uint8Array): { readonly events: number; readonly isOp
   return { events, isOpen: hasData };
 }
 
-/** Describes an abnormal end. Leaves out the error message, which may contain a secret. */
+/**
+ * Describes an abnormal end. It leaves out the error message, because that may contain a secret.
+ */
 function endingOf({ how, clipped }: BodyEnd): readonly string[] {
   return [
     ...(how === 'cancelled' ? ['the reader cancelled it'] : []),
@@ -143,7 +150,7 @@ function show({ exchanges, unrecorded = 0 }: Cassette): Report {
   return { lines, exitCode: 0 };
 }
 
-/** The reasons why a replay would differ from the original, or would fail. */
+/** Returns the reasons why a replay would differ from the original, or would fail. */
 function defectsOf({ request, end }: RecordedExchange): readonly string[] {
   const isClipped = end.clipped !== undefined || request.isBodyClipped !== undefined;
   return [
@@ -202,7 +209,8 @@ function main([command, path, ...rest]: readonly string[]): Report {
 
 const { lines, exitCode } = main(process.argv.slice(2));
 process.exitCode = exitCode;
-// A reader that needs only the first lines, such as `head`, closes the pipe.
+// A reader that needs only the first lines, such as `head`, closes the pipe early. This is not an
+// error.
 process.stdout.on('error', () => {});
 const out = exitCode === 2 ? process.stderr : process.stdout;
 out.write(`${lines.join('\n')}\n`);

@@ -40,7 +40,7 @@ function readArgs() {
   }
 }
 
-/** Formats how often each name occurs. */
+/** Returns a text that says how often each name occurs. */
 function formatCounts(names: readonly string[]): string {
   const counts = Map.groupBy(names, (name) => name);
   return [...counts]

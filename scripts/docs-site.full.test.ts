@@ -61,6 +61,16 @@ describeSite('the documentation site', () => {
     expect(broken).toEqual([]);
   });
 
+  test('20.F10: links to files of the repository as pages or files of the site', () => {
+    const outside = globSync(`${site}/**/*.html`).flatMap((path) =>
+      [...readFileSync(path, 'utf8').matchAll(/ href="([^"]*)"/g)]
+        .map(([, link = '']) => decoded(link))
+        .filter((link) => /^https:\/\/github\.com\/millrace\/millrace\/(?:blob|tree)\//.test(link))
+        .map((link) => `${path.slice(site.length)}: ${link}`),
+    );
+    expect(outside).toEqual([]);
+  });
+
   describeInChromium()('from the file system, without a network', () => {
     test('shows pages, finds texts and symbols, and has a light and a dark theme', async () => {
       const executablePath = chromiumPath() ?? 'chromium';

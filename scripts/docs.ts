@@ -1,5 +1,6 @@
-// Builds the documentation site and serves it: npm run docs. With --build it only builds. The generator
-// has its own folder and lock file, and is installed at the first use, so that npm ci stays fast.
+// Builds the documentation site and serves it: npm run docs. With --build, it only builds. The
+// generator has its own folder and lock file. It is installed at the first use, so that npm ci
+// stays fast.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { preview } from 'vite';

@@ -29,11 +29,11 @@ const cookie = { cookie: 'session=ann' };
 const answer = 'Rain in Bath until the evening.';
 
 /** The states of the message that the AI SDK's client shows while it reads the answer. */
-async function ask(api: string, headers: Readonly<Record<string, string>>) {
+async function ask(api: string, headers: Readonly<Record<string, string>>, chatId = 'chat') {
   const transport = new DefaultChatTransport({ api, headers });
   const parts = [{ type: 'text' as const, text: 'Will it rain?' }];
   const stream = await transport.sendMessages({
-    ...{ trigger: 'submit-message', chatId: 'chat', messageId: undefined, abortSignal: undefined },
+    ...{ trigger: 'submit-message', chatId, messageId: undefined, abortSignal: undefined },
     messages: [{ id: 'm1', role: 'user', parts }],
   });
   const shown: UIMessage[] = [];
@@ -41,6 +41,17 @@ async function ask(api: string, headers: Readonly<Record<string, string>>) {
   return shown.map((message) =>
     message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
   );
+}
+
+/** Sends a message and leaves during the answer. */
+async function leave(api: string, chatId: string): Promise<void> {
+  const leaving = new AbortController();
+  const parts = [{ type: 'text', text: 'Will it rain?' }];
+  const body = JSON.stringify({ id: chatId, messages: [{ id: 'm1', role: 'user', parts }] });
+  const headers = { ...cookie, 'content-type': 'application/json' };
+  const response = await fetch(api, { method: 'POST', headers, body, signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
 }
 
 async function isUp(url: string): Promise<boolean> {
@@ -134,11 +145,38 @@ describe('the example for', () => {
       expect(deltas.length).toBeGreaterThan(1);
     });
 
+    test('20.F5: prints nothing when clients leave', async () => {
+      const paths = ['/api/agents/agents/name/weather/chat'];
+      if (name === 'hono' || name === 'next') paths.push('/api/chat');
+      // The first request of a path can print, for example that the framework compiled the route.
+      for (const path of paths) await ask(`${url}${path}`, cookie, 'stays');
+      const before = output.length;
+      for (const path of paths) {
+        for (const clientNumber of [1, 2, 3])
+          await leave(`${url}${path}`, `leaves-${clientNumber}`);
+        // When these answers are complete, the framework has dealt with the clients that left.
+        await ask(`${url}${path}`, cookie, 'comes-later');
+      }
+      const printed = output.slice(before).split('\n');
+      // Next.js prints one line for each request.
+      expect(printed.filter((line) => !/^ (?:GET|POST) \/api/.test(line)).join('')).toBe('');
+    });
+
     if (name === 'hono' || name === 'next')
       test('streams a run without a server of Millrace', async () => {
         const shown = await ask(`${url}/api/chat`, {});
         expect(shown.at(-1)).toBe(answer);
         expect(new Set(shown).size).toBeGreaterThan(3);
+      });
+
+    if (name === 'next')
+      test('20.F3: has the messages for a page that was loaded again', async () => {
+        const api = `${url}/api/chat`;
+        await ask(api, {}, 'reloaded');
+        const stored = (await (await fetch(`${api}?id=reloaded`)).json()) as UIMessage[];
+        expect(stored.map(({ role }) => role)).toEqual(['user', 'assistant']);
+        expect(stored[1]?.parts).toContainEqual({ type: 'text', text: answer, state: 'done' });
+        expect(await (await fetch(`${api}?id=unknown`)).json()).toEqual([]);
       });
   });
 

@@ -5,7 +5,9 @@ import { once } from 'node:events';
 
 const lanes = [['check', 'build', 'publint'], ['knip']] as const;
 
-/** Runs a script of package.json and prints its output as one block. Returns whether it succeeded. */
+/**
+ * Runs a script of package.json and prints its output as one block. Returns true if it succeeded.
+ */
 async function run(script: string): Promise<boolean> {
   const start = Date.now();
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};

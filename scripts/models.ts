@@ -7,8 +7,8 @@ import type { ModelInfo } from '@millrace/providers/models';
 import { rowsFromLiteLlm } from '@millrace/providers/models';
 
 /**
- * Writes the table of models that `@millrace/providers` ships. `npm run models` reads LiteLLM's list
- * from its Python package, which pip downloads. `npm run models -- LIST VERSION` reads a file.
+ * Writes the table of models that `@millrace/providers` contains. `npm run models` reads LiteLLM's
+ * list from its Python package, which pip downloads. `npm run models -- LIST VERSION` reads a file.
  */
 const source = { name: 'litellm', version: '1.108.4', license: 'MIT' };
 const listPath = 'litellm/model_prices_and_context_window_backup.json';
@@ -16,8 +16,9 @@ const licensePath = `litellm-${source.version}.dist-info/licenses/LICENSE`;
 const providers = fileURLToPath(new URL('../packages/providers', import.meta.url));
 
 /**
- * Which file of traits has the rows of a vendor. A wire loads only the rows that it can need, because the
- * rows are a large part of a small bundle. The Messages API is offered by Anthropic and by these vendors.
+ * The file of traits for the rows of a vendor. A wire loads only the rows that it can need, because
+ * the rows are a large part of a small bundle. Anthropic and the other vendors of `messages` here
+ * offer the Messages API.
  */
 const fileOfVendor: Readonly<Record<string, 'messages' | 'gemini'>> = {
   ...{ anthropic: 'messages', deepseek: 'messages', minimax: 'messages', moonshot: 'messages' },
@@ -51,7 +52,7 @@ writeData('otherTraits', `${abilities} other models`, traitsOf.get('other'));
 writeData('pricesText', 'Prices of models', prices);
 console.log(`${rows.length} models, ${prices.length} with prices, from ${source.name} ${version}`);
 
-/** Downloads the package and returns the list in it. Also stores its licence. */
+/** Downloads the package and returns the list in it. Also stores the licence of the package. */
 function downloadList(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-models-'));
   try {
@@ -75,7 +76,10 @@ function run(command: string, args: readonly string[]): void {
   execFileSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Writes one line for each distinct ModelInfo: its JSON, a tab, and the models that have it. */
+/**
+ * Writes the data file. It has one line for each distinct ModelInfo: its JSON, a tab, and the
+ * models that have it.
+ */
 function writeData(
   name: 'messagesTraits' | 'geminiTraits' | 'otherTraits' | 'pricesText',
   what: string,

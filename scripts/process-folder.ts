@@ -13,7 +13,10 @@ import { fileURLToPath } from 'node:url';
 
 const caches = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 
-/** Creates a folder for build output of this process. Deletes the folders of processes that have ended. */
+/**
+ * Creates a folder for the build output of this process. Also deletes the folders of processes that
+ * have ended.
+ */
 export function processFolder(name: string): string {
   removeAbandoned(name);
   const folder = mkdtempSync(join(caches, `${name}-${process.pid}-`));
@@ -22,8 +25,9 @@ export function processFolder(name: string): string {
 }
 
 /**
- * Returns the path of a folder for build output that all test processes of one run share. Deletes the
- * folders of runs that have ended. A process that belongs to no run has a folder of its own.
+ * Returns the path of a folder for build output that all test processes of one run share. Also
+ * deletes the folders of runs that have ended. A process that belongs to no run gets its own
+ * folder.
  */
 export function sharedFolder(name: string): string {
   removeAbandoned(name);
@@ -33,8 +37,8 @@ export function sharedFolder(name: string): string {
 const waitMs = 50;
 
 /**
- * Builds something once for all test processes of a run, and returns its folder. The other processes
- * wait. If the build fails, or its process ends, the next process builds.
+ * Builds something once for all test processes of a run, and returns its folder. The other
+ * processes wait. If the build fails, or its process ends, the next process builds.
  */
 export function buildOnce(name: string, build: (folder: string) => void): string {
   const folder = sharedFolder(name);
@@ -56,7 +60,7 @@ export function buildOnce(name: string, build: (folder: string) => void): string
   return folder;
 }
 
-/** Takes the lock unless a living process has it. */
+/** Tries to take the lock. Returns false if a living process has it. */
 function takeLock(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: 'wx' });
@@ -68,7 +72,10 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** The name of a folder ends with the id of the process that it belongs to, and one more word. */
+/**
+ * Removes the folders of processes that have ended. The name of a folder ends with the id of its
+ * process and one more word.
+ */
 function removeAbandoned(name: string): void {
   mkdirSync(caches, { recursive: true });
   for (const found of readdirSync(caches)) {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** An example in PROTOCOL.md: a log, the transcript it folds to, and the types of its events. */
+/**
+ * An example in PROTOCOL.md: a log, the transcript to which it folds, and the types of its events.
+ */
 export interface ProtocolExample {
   readonly name: string;
   readonly lines: readonly string[];

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRegistry } from './packages/local-registry.ts';
@@ -8,8 +8,9 @@ import { runProgram } from './packages/run-program.ts';
 import { type TryReport, tryLibrary, tryOthers } from './packages/try-packages.ts';
 
 /**
- * Packs all packages, checks them, and tries them in empty projects. Without `--dry-run` it then publishes
- * exactly the files that it tried. A release comes only from CI, where npm can sign where it was built.
+ * Packs all packages, checks them, and tries them in empty projects. Without `--dry-run`, it then
+ * publishes exactly the files that it tried. Only CI can publish, because there npm can sign where
+ * a package was built.
  */
 const isRehearsal = readArguments(process.argv.slice(2));
 if (!isRehearsal) {
@@ -55,9 +56,25 @@ async function refuseOutsideOfCi(): Promise<void> {
   const versions = new Set(publishedPackages().map(({ manifest }) => manifest.version));
   if (versions.size !== 1 || versions.has('0.0.0'))
     throw new Error(`Cannot publish ${[...versions].join(', ')}: run \`npm run versions\` first`);
+  refuseOldInstructions();
 }
 
-/** Checks the content of each package, and what bundlers and TypeScript find in it. */
+/** The first release changes how users install the packages. */
+function refuseOldInstructions(): void {
+  const documents = globSync('{*.md,docs/**/*.md,packages/*/README.md,apps/*/README.md}', {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  });
+  const old = documents.filter((path) =>
+    /\bnot on npm yet\b/.test(readFileSync(join(root, path), 'utf8')),
+  );
+  if (old.length > 0)
+    throw new Error(
+      `Cannot publish: these documents say that the packages are not on npm: ${old.join(', ')}`,
+    );
+}
+
+/** Checks the content of each package. Also runs the checks for bundlers and TypeScript. */
 async function check(packages: readonly PackedPackage[]): Promise<void> {
   const faults = packages.flatMap((one) =>
     faultsOf(one).map((fault) => `${one.manifest.name}: ${fault}`),
@@ -75,7 +92,7 @@ async function check(packages: readonly PackedPackage[]): Promise<void> {
     cpSync(join(root, 'scripts/attw'), tool, { recursive: true });
     await runProgram('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: tool });
     for (const { manifest, tarball } of packages) {
-      // The command exports nothing.
+      // The package of the command has no exports to check.
       if (Object.keys(manifest.exports ?? {}).length <= 1) continue;
       const attw = join(tool, 'node_modules/@arethetypeswrong/cli/dist/index.js');
       const args = [attw, tarball, '--profile', 'esm-only', '--no-emoji', '--no-color'];
@@ -84,7 +101,10 @@ async function check(packages: readonly PackedPackage[]): Promise<void> {
   });
 }
 
-/** Tries the library on each Node, and the packages with large peers on the Node of this project. */
+/**
+ * Tries the library on each Node version. Tries the packages with large peers only on the Node
+ * version of this project.
+ */
 async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
   const registry = await startRegistry(packages);
   const env = { ...registry.env, npm_config_cache: join(folder, 'npm-cache') };
@@ -108,7 +128,7 @@ async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
   }
 }
 
-/** Returns a Node of a version: the one of this process, or one from the registry. */
+/** Returns the path of a Node version: the program of this process, or one from the registry. */
 async function findNode(
   major: string,
   env: Readonly<Record<string, string>>,
@@ -127,7 +147,10 @@ async function findNode(
   }
 }
 
-/** Publishes in the order of the dependencies. A second attempt continues after the packages that exist. */
+/**
+ * Publishes the packages in the order of their dependencies. A package that is already published is
+ * skipped, so a second attempt continues where the first one failed.
+ */
 async function publish(packages: readonly PackedPackage[]): Promise<void> {
   for (const { manifest, tarball } of packages) {
     const id = `${manifest.name}@${manifest.version}`;
@@ -137,7 +160,8 @@ async function publish(packages: readonly PackedPackage[]): Promise<void> {
       await step(`publish ${id}`, () => runProgram('npm', args, { cwd: folder }));
     }
   }
-  // The workflow reads the new tags from this output, and makes a release on GitHub for each of them.
+  // The workflow reads the new tags from this output, and creates a release on GitHub for each of
+  // them.
   const tag = ['node_modules/@changesets/cli/bin.js', 'tag'];
   console.log((await runProgram(process.execPath, tag, { cwd: root })).stdout);
 }
@@ -151,12 +175,13 @@ async function isPublished(): Promise<boolean> {
 
 async function isInRegistry({ name, version }: Manifest): Promise<boolean> {
   const view = ['view', `${name}@${version}`, 'version'];
-  // npm fails for a package that does not exist. Publishing reports all other failures.
+  // npm fails for a package that does not exist. Any other failure appears again when the package
+  // is published.
   const found = await runProgram('npm', view, { cwd: tmpdir() }).catch(() => undefined);
   return found?.stdout.trim() === version;
 }
 
-/** Reports what a step found and how long it took. */
+/** Runs a step, and prints its result and how long it took. */
 async function step<T>(name: string, run: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const result = await run();

@@ -35,7 +35,10 @@ const shipped = withData(shippedOf(all, new Set(bundled.map(refOf))), bundled);
 writeFileSync(target, `${JSON.stringify(shipped, null, 2)}\n`);
 console.log(`${shipped.components.length} components: ${target}`);
 
-/** npm counts what is bundled into the command and the page as development dependencies. */
+/**
+ * Returns the packages that are bundled into the command and the page. npm lists them as
+ * development dependencies.
+ */
 function bundledPackages(): readonly ThirdPartyPackage[] {
   const files = bundleFolders.map((folder) => readFileSync(join(folder, noticeFile), 'utf8'));
   return files.flatMap(packagesInNotices);
@@ -45,7 +48,7 @@ function refOf({ name, version }: ThirdPartyPackage): string {
   return `${name}@${version}`;
 }
 
-/** Adds the data of a Python package, which npm does not list: the table of models. */
+/** Adds the table of models. It comes from a Python package, which npm does not list. */
 function withData(sbom: Sbom, packages: readonly ThirdPartyPackage[]): Sbom {
   const data = packages.find(({ name }) => name === 'litellm');
   if (data === undefined) return sbom;
@@ -57,7 +60,7 @@ function withData(sbom: Sbom, packages: readonly ThirdPartyPackage[]): Sbom {
   return { ...sbom, components: [...sbom.components, component] };
 }
 
-/** Keeps the components that users receive: runtime dependencies, and bundled packages. */
+/** Keeps only the components that users receive: runtime dependencies and bundled packages. */
 function shippedOf(sbom: Sbom, bundled: ReadonlySet<string>): Sbom {
   const isDevelopment = ({ properties = [] }: Component) =>
     properties.some(({ name }) => name === developmentMark);

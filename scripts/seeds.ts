@@ -40,7 +40,7 @@ for (let seed = first; seed < first + Number(count); seed++) {
 console.log(failures.length === 0 ? 'No seed failed.' : `\nRepeat with:\n${failures.join('\n')}`);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
-/** Runs all files with one seed. Returns those that failed. */
+/** Runs all files with one seed. Returns the files that failed. */
 function failedFiles(seed: string): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-seeds-'));
   const report = join(folder, 'report.json');

@@ -1,5 +1,6 @@
-// Runs servers, agents, clients and their store as one program on a virtual clock, network and disk,
-// with faults that a seed decides, and checks the laws: npm run simulate -- --seeds 200.
+// Runs servers, agents, clients and their store as one program, on a virtual clock, network and
+// disk. A seed decides the faults. At the end, the laws are checked: npm run simulate -- --seeds
+// 200.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -57,7 +58,7 @@ interface Share {
   readonly plant: Plant | undefined;
 }
 
-/** Problems to print per seed. The first one is the cause most of the time. */
+/** Maximum number of problems to print per seed. The first one is usually the cause. */
 const maxShown = 5;
 
 function printFailure({ seed, problems, faults, replay }: Failure): void {
@@ -71,7 +72,8 @@ function printFailure({ seed, problems, faults, replay }: Failure): void {
 async function runShare(share: Share): Promise<{ totals: Totals; failed: number }> {
   const { plant } = share;
   const assertPlanted = plant === undefined ? () => {} : plantFault(plant);
-  // Loaded here, because a planted fault changes what is loaded.
+  // The module is loaded here, after the fault is planted, because a planted fault changes the code
+  // while it is loaded.
   const { runSeeds } = await import('./simulate/run-seeds.ts');
   assertPlanted();
   let failed = 0;
@@ -171,5 +173,6 @@ if (!isOne && process.send === undefined) console.log(`simulate: --seeds ${count
 const isClean = isOne
   ? await repeatOne(first, { store, plant })
   : await runAll({ first, count, store, plant }, jobs);
-// Programs of the simulation may still wait for events that never come.
+// The process exits explicitly, because programs of the simulation may still wait for events that
+// never come.
 process.exit(isClean ? 0 : 1);

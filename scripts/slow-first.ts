@@ -1,10 +1,10 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The test files that take longest, the slowest first. Vitest orders files by their time in the last
- * run. A fresh clone, as in CI, has no last run, and then the size of a file decides. A long test in a
- * small file would start last, and the other cores would wait for it. A file that is missing here costs
- * time and nothing else.
+ * The slowest test files, the slowest first. Vitest orders files by their time in the last run. A
+ * fresh clone, as in CI, has no last run, so Vitest orders them by size. A slow test in a small
+ * file would then start last, and the other cores would wait for it. If a file is missing here, the
+ * tests only take longer.
  */
 const slowest: readonly string[] = [
   'apps/cli/src/e2e/approvals.attack.full.test.ts',

@@ -1,6 +1,6 @@
-// Runs the snippets of documents and compares what they print: npm run snippets -- docs/guides/tools.md
-// With --write it puts the printed text into the document instead. With --types it also checks the types.
-// Without a document it takes all of them.
+// Runs the snippets of documents and compares their output: npm run snippets --
+// docs/guides/tools.md. With --write, it writes the output into the document instead. With --types,
+// it also checks the types. Without a document, it runs the snippets of all documents.
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type RanSnippet,
@@ -26,7 +26,8 @@ try {
   const changed = ran.filter(
     ({ error, printed, snippet }) => !error && printed !== snippet.printed,
   );
-  // From the end of each document, so that the lines of the snippets above stay the same.
+  // The changes start at the end of each document, so that the line numbers of earlier snippets
+  // stay correct.
   if (words.includes('--write'))
     for (const run of changed.toSorted((a, b) => b.snippet.line - a.snippet.line)) writeOutput(run);
   else

@@ -1,7 +1,8 @@
-// Installs the programs that some tests need besides Node, and lists those that it could not install:
-// npm run test:setup. With --models also the model servers of npm run test:real, with --models-only
-// nothing else. It needs Debian and root, and Go for the Temporal server. Tests whose program is
-// missing are skipped; with MILLRACE_REQUIRE_ALL=1 they fail instead.
+// Installs the programs that some tests need in addition to Node, and lists those that it could not
+// install: npm run test:setup. With --models, it also installs the model servers of npm run
+// test:real. With --models-only, it installs only them. It needs Debian and root, and Go for the
+// Temporal server. Tests whose program is missing are skipped. With MILLRACE_REQUIRE_ALL=1 they
+// fail instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -54,7 +55,7 @@ const requirements: readonly Requirement[] = [
   {
     name: 'Postgres',
     for: 'tests of the store for several machines',
-    // Debian installs its programs outside of PATH.
+    // Debian installs the programs of Postgres outside of PATH.
     isInstalled: () =>
       succeeds('postgres', '--version') ||
       globSync('/usr/lib/postgresql/*/bin/postgres').length > 0,
@@ -100,12 +101,15 @@ const requirements: readonly Requirement[] = [
 ];
 
 /**
- * Bun, Deno, workerd, other versions of Node and an old TypeScript, for the tests of the packages in
- * these. All come from the npm registry. Their install scripts are not needed.
+ * The folder with Bun, Deno, workerd, other versions of Node and an old TypeScript. The tests run
+ * the packages in them. All come from the npm registry. Their install scripts are not needed.
  */
 const runtimes = 'scripts/runtimes';
 
-/** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
+/**
+ * The folder of Agentex's Python SDK, for the compatibility tests. It is installed only with
+ * --python, because it is large.
+ */
 const venv = 'node_modules/.cache/agentex-sdk';
 
 const run = (command: string, ...args: readonly string[]) =>
@@ -119,7 +123,10 @@ function installFromDebian(packages: readonly string[]): void {
   run('apt-get', '-q', '-y', 'install', '--no-install-recommends', ...packages);
 }
 
-/** Takes some minutes. The result is cached outside of the project. */
+/**
+ * Builds the Temporal server, which takes some minutes. The result is cached outside of the
+ * project.
+ */
 function buildTemporalServer(compiler: string): void {
   console.log('Building a Temporal server. This takes some minutes and is needed once.');
   mkdirSync(dirname(temporalServerPath), { recursive: true });
@@ -136,8 +143,9 @@ if (process.argv.includes('--python')) {
 }
 
 /**
- * llama.cpp's server and LiteLLM, for `npm run test:real`. Installed only with --models: 1 GB. With
- * --models-only nothing else is installed, and --models-only=llama installs one of them.
+ * Installs llama.cpp's server and LiteLLM for `npm run test:real`. They need 1 GB, so they are
+ * installed only with --models. With --models-only, nothing else is installed. --models-only=llama
+ * installs only one of them.
  */
 const onlyModels = process.argv.find((word) => /^--models-only(?:=|$)/.test(word));
 const isOnlyModels = onlyModels !== undefined;
@@ -158,7 +166,7 @@ if (isOnlyModels || process.argv.includes('--models')) {
   }
 }
 
-/** A half-installed environment would count as installed. */
+/** Deletes a half-installed environment, because it would count as installed. Returns false. */
 function discard(path: string): false {
   rmSync(path, { recursive: true, force: true });
   return false;
@@ -180,7 +188,8 @@ if (missing.some(({ name }) => name === 'LangChain'))
   run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
 if (!isOnlyModels) {
   const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
-  // They are 800 MB. `npm ls` fails unless all are installed in the versions of the package.json.
+  // The runtimes need 800 MB. `npm ls` fails unless all are installed in the versions of the
+  // package.json.
   const isReady = succeeds('npm', 'ls', '--prefix', runtimes) || run('npm', ...install);
   const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';
   console.log(isReady ? `ok      ${line}` : `missing ${line}: run npm ci in ${runtimes}`);

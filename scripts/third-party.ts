@@ -14,17 +14,17 @@ export interface ThirdPartyPackage {
 const ruler = '='.repeat(72);
 
 /**
- * Writes the notices for all packages of a bundle: name, version, licence and the licence text, as
+ * Returns the notices for all packages of a bundle: name, version, licence and the licence text, as
  * most licences require. `modules` are the paths of the bundled files.
  */
 export function thirdPartyNotices(modules: readonly string[]): string {
   const folders = new Set(modules.flatMap((path) => packageFolder(path) ?? []));
-  // A version that is installed in two places has one notice.
+  // A version that is installed in two places gets only one notice.
   const notices = new Set([...[...folders].map(noticeOf), ...dataNotices(modules)]);
   return `${[...notices].sort().join('\n')}${ruler}\n`;
 }
 
-/** The notices of data of others that packages of this repository contain. */
+/** Returns the notices of third-party data in packages of this repository. */
 function dataNotices(modules: readonly string[]): readonly string[] {
   const folders = modules.flatMap((path) => /^.*\/packages\/[^/]+(?=\/)/.exec(path)?.[0] ?? []);
   const files = [...new Set(folders)].map((folder) => join(folder, noticeFile));
@@ -33,7 +33,7 @@ function dataNotices(modules: readonly string[]): readonly string[] {
     .map((file) => readFileSync(file, 'utf8').replace(new RegExp(`\n${ruler}\n$`), '\n'));
 }
 
-/** Reads which packages a file with notices covers. */
+/** Returns the packages that a file with notices contains. */
 export function packagesInNotices(text: string): readonly ThirdPartyPackage[] {
   const header = new RegExp(`^${ruler}\n(\\S+) (\\S+) \\((.+)\\)$`, 'gm');
   return [...text.matchAll(header)].map(([, name = '', version = '', license = '']) => ({
@@ -43,7 +43,7 @@ export function packagesInNotices(text: string): readonly ThirdPartyPackage[] {
   }));
 }
 
-/** Returns the folder of a module's package; undefined for modules of this repository. */
+/** Returns the folder of a module's package. Returns undefined for modules of this repository. */
 function packageFolder(module: string): string | undefined {
   // Bundlers mark virtual modules with a NUL character, and may add a query.
   const path = module.replace(/^\0/, '').replace(/\?.*$/s, '');
@@ -53,7 +53,10 @@ function packageFolder(module: string): string | undefined {
   return folder;
 }
 
-/** Some folders inside a package have a package.json without a version. */
+/**
+ * Returns true if a folder is a package. Some folders inside a package have a package.json without
+ * a version.
+ */
 function isPackage(folder: string): boolean {
   const manifest = join(folder, 'package.json');
   return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"version"');

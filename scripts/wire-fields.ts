@@ -25,11 +25,11 @@ export const tableFolder: string = join(
   'packages/providers/src/scripted-server/rules/fields',
 );
 
-/** A generated file: the table of one wire. */
+/** A generated file with the table of one wire. */
 export interface WireTable {
-  /** The file in `tableFolder`. */
+  /** The name of the file in `tableFolder`. */
   readonly file: string;
-  /** The exported type in `sdk-bodies.ts`. */
+  /** The name of the exported type in `sdk-bodies.ts`. */
   readonly body: string;
   /** The name of the exported table. */
   readonly name: string;
@@ -49,7 +49,7 @@ export const wireTables: readonly WireTable[] = [
   { file: 'gemini.ts', body: 'GeminiRequest', name: 'geminiFields', sdk: '@google/genai' },
 ];
 
-/** The shapes of each table by name, read from the types of the installed SDKs. */
+/** Returns the shapes of each table by name. They are read from the types of the installed SDKs. */
 export function readWireFields(): ReadonlyMap<WireTable, ReadonlyMap<string, string>> {
   const config = join(root, 'tsconfig.wire-fields.json');
   const files = { files: [bodiesFile], include: [], references: [] };
@@ -79,7 +79,7 @@ export function readWireFields(): ReadonlyMap<WireTable, ReadonlyMap<string, str
   }
 }
 
-/** The first line of a table, which names the version of the SDK. */
+/** Returns the first line of a table. It names the version of the SDK. */
 export function tableHeading({ sdk }: WireTable): string {
   const manifest = readFileSync(join(root, 'node_modules', sdk, 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { readonly version: string };
@@ -117,7 +117,7 @@ class ShapeReader {
     return name;
   }
 
-  /** The alternatives of a type, without duplicates. */
+  /** Returns the alternatives of a type, without duplicates. */
   #kinds(type: Type | undefined, field: string): readonly string[] {
     if (type === undefined) return [];
     const all = [...new Set(this.#alternatives(type, field))];
@@ -147,7 +147,10 @@ class ShapeReader {
     return [this.#shape(type, nameOf(type) ?? field)];
   }
 
-  /** A union of objects that has a name gets a line of its own, because several fields use it. */
+  /**
+   * Returns the alternatives of a union. A named union of objects gets its own line, because
+   * several fields use it.
+   */
   #union(union: Type, types: readonly Type[], field: string): readonly string[] {
     const kinds = () => types.flatMap((type) => this.#alternatives(type, field));
     const name = union.getAliasSymbol()?.name;

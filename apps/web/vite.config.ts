@@ -7,18 +7,18 @@ export default defineConfig({
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   build: {
     outDir: 'dist',
-    // No inline assets: the page's content security policy allows no inline script or style, and
-    // data URLs for images only.
+    // No assets are inlined, because the page's content security policy allows no inline script or
+    // style. It allows data URLs for images only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  // Forwards the server's own routes while Vite serves the page.
+  // While Vite serves the page, requests to the server's own routes are forwarded to the server.
   server: {
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
 
-/** Adds the notices of all packages in the page to the build. */
+/** Adds the license notices of all packages in the page to the build. */
 function notices(): Plugin {
   return {
     name: 'notices',

@@ -6,7 +6,10 @@ import type { Workload } from './workloads.ts';
 
 const plan = { rounds: 5, warmUps: 1 };
 
-/** Runs one workload with all candidates and prints a row for each. Returns whether all results were right. */
+/**
+ * Runs one workload with all candidates and prints a row for each. Returns true if all results were
+ * right.
+ */
 export async function compareCandidates(
   sized: (fraction: number) => Workload,
   candidates: readonly Candidate[],

@@ -29,7 +29,9 @@ async function compare(workload: Workload): Promise<void> {
   printRow(`${name}  writer, fold and events`, coreMs, floorMs, 'goal: ≤ 1.5');
 }
 
-/** Keeps the state after every record, as a time-travel debugger would. */
+/**
+ * Keeps the state after every record, like a time-travel debugger. Returns the number of states.
+ */
 async function keepingSnapshots(reads: readonly Uint8Array[]): Promise<number> {
   const states: FoldState[] = [];
   await throughCore(reads, undefined, (state) => states.push(state));

@@ -78,11 +78,14 @@ function adapter(writer: DeltaWriter): (chunk: Chunk) => void {
   };
 }
 
-/** Takes the live change of the arguments after each fragment, and the whole value every 256th. */
+/**
+ * Computes the live change of the arguments after each fragment, and the whole value after every
+ * 256th fragment.
+ */
 export class LiveArguments {
   readonly #json = new PartialJson();
   #fragments = 0;
-  /** The amount of drawn output. It is used, so that the engine cannot skip the work. */
+  /** The amount of drawn output. The program uses it, so that the engine cannot skip the work. */
   drawn = 0;
 
   add(event: AgentEvent): void {

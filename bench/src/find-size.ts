@@ -4,9 +4,9 @@ import { measure, timed } from './measure.ts';
 import type { Workload } from './workloads.ts';
 
 const smallestFraction = 1 / 16;
-/** A run that is expected to take longer is not started. */
+/** Maximum expected time of a run. A run that is expected to take longer is not started. */
 const longestRunMs = 10_000;
-/** A full run that took longer is not repeated. */
+/** Maximum time of a full run that is repeated. A longer one is measured only once. */
 const longestRepeatedMs = 3_000;
 
 /** How a candidate is measured: in every round, with a single run, or not at all because it failed. */
@@ -50,9 +50,12 @@ interface SizeResult {
   readonly note: string;
 }
 
-/** Doubles the size while the next run is expected to be short, judged by the growth of the last run. */
+/**
+ * Doubles the size while the next run is expected to be short. The expected time is computed from
+ * how much slower the last run was than the one before.
+ */
 async function growSize(candidate: Candidate, sized: Sized): Promise<SizeResult> {
-  // The first run is cold, and its time would hide the growth.
+  // The first run is cold, so its time would hide how the time grows.
   await runAtSize(candidate, sized, smallestFraction);
   let top = await runAtSize(candidate, sized, smallestFraction);
   let growth = 2;
@@ -74,7 +77,10 @@ async function runAtSize({ run }: Candidate, sized: Sized, fraction: number): Pr
   return { fraction, workload, expected, ms, note };
 }
 
-/** Returns a note if live deltas were incomplete. Throws if the result is wrong, so that it is not timed. */
+/**
+ * Throws if the result is wrong, so that it is not timed. Returns a note if the live deltas were
+ * incomplete.
+ */
 function check({ characters, streamed }: RunResult, expected: number): string {
   if (characters !== expected) {
     throw new Error(`its result has ${characters} characters, F1's has ${expected}`);

@@ -12,7 +12,7 @@ export interface Chunk {
   }[];
 }
 
-/** A source with a macrotask between two reads, as with a socket. */
+/** Yields the reads with a macrotask between two of them, like a socket. */
 export async function* macrotaskSource(reads: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const read of reads) {
     await macrotask();
@@ -26,7 +26,7 @@ export function macrotask(): Promise<void> {
   });
 }
 
-/** Decodes, splits and parses the lines: the work that every library must do. */
+/** Decodes, splits and parses the lines. This is the work that every library must do. */
 export async function eachChunk(
   source: AsyncIterable<Uint8Array>,
   onChunk: (chunk: Chunk) => void,
@@ -45,7 +45,7 @@ export async function eachChunk(
   }
 }
 
-/** F1, the floor: only appends the text of each chunk. */
+/** F1, the floor: it only appends the text of each chunk. No library can be faster. */
 export function floor(reads: readonly Uint8Array[]): Promise<number> {
   return appendAll(macrotaskSource(reads));
 }

@@ -3,7 +3,10 @@ import { macrotaskSource } from './floor.ts';
 /** An address without a server, so that a candidate that bypasses the injected fetch fails. */
 export const baseUrl = 'https://provider.invalid/v1';
 
-/** Answers every request with the same stream, one macrotask per read, as a network would. */
+/**
+ * Returns a fetch that answers every request with the same stream. There is one macrotask per read,
+ * like on a network.
+ */
 export function fetchOf(reads: readonly Uint8Array[]): typeof fetch {
   return async () =>
     new Response(bodyOf(reads), { headers: { 'content-type': 'text/event-stream' } });

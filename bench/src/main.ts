@@ -27,7 +27,7 @@ const sections = [
   'long-session',
 ];
 
-/** The cost of the injected fetch, which every candidate has. */
+/** Measures F1 through the injected fetch, because every candidate pays for that fetch. */
 const floorThroughFetch: Candidate = {
   name: 'F1 through the injected fetch',
   run: async (reads) => {
@@ -51,7 +51,7 @@ async function main(chosen: readonly string[]): Promise<void> {
     );
   }
   if (chosen.includes('--cluster')) return compareCluster();
-  // It takes minutes, so it runs only if it is chosen.
+  // This section takes minutes, so it runs only if it is chosen.
   if (chosen.includes('long-session')) await compareLongSession();
   const has = (section: string) => chosen.length === 0 || chosen.includes(section);
   console.log(`Node ${process.version}, ${process.arch}\n`);

@@ -1,12 +1,15 @@
 import { macrotask } from './floor.ts';
 
-/** What one run took: milliseconds of the clock, and of all processors that the process used. */
+/**
+ * The duration of one run: `ms` is the elapsed time, `cpuMs` the time of all processors that the
+ * process used.
+ */
 export interface Times {
   readonly ms: number;
   readonly cpuMs: number;
 }
 
-/** Medians of a runner, and of its ratios to the first runner of the same round. */
+/** The median times of a runner, and its median ratios to the first runner of the same round. */
 export interface Comparison extends Times {
   readonly ratio: number;
   readonly cpuRatio: number;
@@ -19,13 +22,19 @@ interface Plan {
 
 type Runners = readonly (() => Promise<unknown>)[];
 
-/** Median milliseconds of each runner. Every round runs all of them in turn, so that all share the same conditions. */
+/**
+ * Returns the median milliseconds of each runner. Every round runs all runners in turn, so that all
+ * have the same conditions.
+ */
 export async function measure(runners: Runners, plan: Plan): Promise<readonly number[]> {
   const measured = await measureRounds(runners, plan);
   return runners.map((_, index) => measured.compare(index).ms);
 }
 
-/** Compares runners with the first one. Ratios within a round hold on a machine that others use too. */
+/**
+ * Compares runners with the first one. Ratios within a round are reliable, even if other programs
+ * use the machine.
+ */
 export async function compareRuns(runners: Runners, plan: Plan): Promise<readonly Comparison[]> {
   const measured = await measureRounds(runners, plan);
   return runners.map((_, index) => measured.compare(index));
@@ -49,7 +58,7 @@ export class Rounds {
     this.#times = Array.from({ length: runners }, () => []);
   }
 
-  /** Adds a round: the times of each runner. */
+  /** Adds the times of all runners in one round. */
   add(times: readonly Times[]): void {
     for (const [index, one] of times.entries()) this.#times[index]?.push(one);
   }
@@ -67,7 +76,10 @@ export class Rounds {
   }
 }
 
-/** Measures until the next macrotask, to include work that a runner defers until after its result. */
+/**
+ * Measures a run until the next macrotask, to include work that the runner defers until after its
+ * result.
+ */
 export async function timed(run: () => Promise<unknown>): Promise<Times> {
   const cpu = process.cpuUsage();
   const start = performance.now();
@@ -90,7 +102,7 @@ export function printRow(name: string, ms: number, floorMs: number, note: string
   );
 }
 
-/** Prints a row with the processor time beside the time of the clock. */
+/** Prints a row with the elapsed time and the processor time. */
 export function printComparison(name: string, compared: Comparison, note: string): void {
   const { ms, cpuMs, ratio, cpuRatio } = compared;
   const wall = `${ms.toFixed(1).padStart(8)} ms ${ratio.toFixed(2).padStart(7)} × F1`;

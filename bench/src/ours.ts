@@ -16,7 +16,9 @@ import { baseUrl, fetchOf } from './injected-fetch.ts';
 
 const item = { id: itemId('item1'), turn: 1, attempt: 1 };
 
-/** Millrace, from the bytes of a provider to the folded result. */
+/**
+ * The ways to use Millrace that are measured, from the bytes of a provider to the folded result.
+ */
 export const ours: readonly Candidate[] = [
   { name: 'Millrace, fold and events', run: (reads) => stream(reads, () => {}) },
   {

@@ -1,4 +1,4 @@
-/** Bytes as a Chat Completions API would send them. */
+/** The bytes of a stream, in the format of a Chat Completions API. */
 export interface Workload {
   readonly name: string;
   readonly title: string;
@@ -7,13 +7,15 @@ export interface Workload {
 
 const readLength = 1400;
 
-/** W1: an answer of 20,000 text deltas of about 4 characters. */
+/** W1: an answer of 20,000 text deltas with about 4 characters each. */
 export function textWorkload(deltas = 20_000): Workload {
   const lines = Array.from({ length: deltas }, (_, index) => chunk({ content: wordAt(index) }));
   return workload('W1', `${deltas} text deltas`, lines, 'stop');
 }
 
-/** W1 with random padding in each chunk, as OpenAI sends it, so that no two chunks are equal. */
+/**
+ * W1 with random padding in each chunk, so that no two chunks are equal. OpenAI sends such padding.
+ */
 export function paddedWorkload(deltas = 20_000): Workload {
   const lines = Array.from({ length: deltas }, (_, index) => ({
     ...chunk({ content: wordAt(index) }),
@@ -22,7 +24,7 @@ export function paddedWorkload(deltas = 20_000): Workload {
   return workload('W1 padded', `${deltas} text deltas, no two messages equal`, lines, 'stop');
 }
 
-/** W2: one tool call whose arguments come in fragments of 8 characters. */
+/** W2: one tool call whose arguments arrive in fragments of 8 characters. */
 export function argumentsWorkload(length = 200_000): Workload {
   const text = sourceFile(length);
   const all = JSON.stringify({ path: 'src/order.ts', content: text, mode: 'overwrite' });
@@ -32,7 +34,7 @@ export function argumentsWorkload(length = 200_000): Workload {
   return workload('W2', title, lines, 'tool_calls');
 }
 
-/** W3: 16 tool calls whose arguments come interleaved. */
+/** W3: 16 tool calls whose arguments arrive interleaved. */
 export function callsWorkload(calls = 16, fragments = 1250): Workload {
   const lines = Array.from({ length: calls }, (_, index) => startCall(index, 'search'));
   for (let step = 0; step < fragments; step++) {
@@ -45,7 +47,10 @@ export function callsWorkload(calls = 16, fragments = 1250): Workload {
   return workload('W3', title, lines, 'tool_calls');
 }
 
-/** All workloads. The fraction reduces their size for libraries whose cost grows faster than the input. */
+/**
+ * All workloads. The fraction reduces their size, for libraries whose time grows faster than the
+ * input.
+ */
 export const workloads: readonly ((fraction: number) => Workload)[] = [
   (fraction) => textWorkload(Math.round(20_000 * fraction)),
   (fraction) => paddedWorkload(Math.round(20_000 * fraction)),
@@ -85,7 +90,10 @@ const head = {
   system_fingerprint: 'fp_50cad350e4',
 };
 
-/** Adds the role and the finish reason, because some libraries reject a stream without them. */
+/**
+ * Creates a workload. It adds the role and the finish reason, because some libraries reject a
+ * stream without them.
+ */
 function workload(
   name: string,
   title: string,

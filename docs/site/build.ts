@@ -1,20 +1,27 @@
 // Builds the documentation site into docs/site/dist with TypeDoc: the pages of docs/, the READMEs of the
 // packages, and a reference of every exported symbol. It uses no network. Any warning is an error:
 // a broken link, an undocumented export, a type that is used but not exported.
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   Application,
+  type CommentDisplayPart,
   Converter,
   DeclarationReflection,
   type DocumentReflection,
   LogLevel,
+  normalizePath,
+  type ProjectReflection,
   ReflectionKind,
 } from 'typedoc';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, '../..');
+
+/** A Markdown link to a file or folder of the repository: its path, and its anchor. */
+const linkToRepository =
+  /\]\(https:\/\/github\.com\/millrace\/millrace\/(?:blob|tree)\/main\/([^)#\s]+)(?:#([^)\s]+))?\)/g;
 
 interface Manifest {
   readonly name: string;
@@ -76,6 +83,9 @@ const app = await Application.bootstrap({
 
 app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, page: DocumentReflection) => {
   page.name = titleOf(page);
+  page.content = page.content.flatMap((part) =>
+    part.kind === 'text' ? withPagesOfSite(page.project, part.text) : part,
+  );
 });
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
   for (const module of context.project.getReflectionsByKind(ReflectionKind.Module)) {
@@ -103,6 +113,25 @@ function sections(): string[] {
     'SECURITY.md',
   ];
   return [...pages, ...others].map((path) => join(root, path));
+}
+
+/**
+ * Replaces links to files on GitHub with links to the same pages of the site. The READMEs of the
+ * packages have such links, because npm shows them without the other files.
+ */
+function withPagesOfSite(project: ProjectReflection, text: string): CommentDisplayPart[] {
+  const parts: CommentDisplayPart[] = [];
+  let end = 0;
+  for (const match of text.matchAll(linkToRepository)) {
+    const [link, path = '', anchor] = match;
+    const start = match.index + ']('.length;
+    const file = statSync(join(root, path)).isDirectory() ? join(path, 'README.md') : path;
+    const { target } = project.files.registerAbsolute(normalizePath(join(root, file)));
+    parts.push({ kind: 'text', text: text.slice(end, start) });
+    parts.push({ kind: 'relative-link', text: file, target, targetAnchor: anchor });
+    end = match.index + link.length - ')'.length;
+  }
+  return [...parts, { kind: 'text', text: text.slice(end) }];
 }
 
 /** A page is named by its first heading, so that the file needs no front matter. */

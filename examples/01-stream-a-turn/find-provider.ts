@@ -66,7 +66,10 @@ const hosted: Readonly<Record<string, HostedProvider>> = {
 
 export const providerNames: readonly string[] = [...Object.keys(hosted), 'scripted'];
 
-/** Finds the provider to use: the requested one, one with a key, a local server, or a script. */
+/**
+ * Finds the provider to use: the requested one, one whose key is set, a local server, or a scripted
+ * model.
+ */
 export async function findProvider(options: ProviderOptions): Promise<FoundProvider> {
   if (options.provider !== undefined) return hostedProvider(options.provider, options);
   if (options.baseUrl !== undefined) return providerAtUrl(options.baseUrl, options.model);
@@ -97,7 +100,7 @@ function keyIn(variables: readonly string[]): string | undefined {
   return variables.find((name) => process.env[name]);
 }
 
-/** A scripted answer, for machines without a key and without a model server. */
+/** Returns a scripted model, for machines without a key and without a model server. */
 function scriptedAnswer(): FoundProvider {
   const provider = scriptedProvider(
     [

@@ -18,7 +18,7 @@ const defaultAddresses: readonly (readonly [ChatPreset, string])[] = [
 
 const timeoutMs = 500;
 
-/** Finds the first server on this machine that lists a model. */
+/** Returns the first server on this machine that lists a model. */
 export async function findLocalServer(): Promise<LocalServer | undefined> {
   const found = await Promise.all(
     defaultAddresses.map(([preset, baseUrl]) => firstModel(preset, baseUrl)),

@@ -1,5 +1,6 @@
-// One process: opens the session, closes the parts that an earlier process left open, and continues the
-// answer. Every record is in the log before it is printed, so a crash cannot lose printed text.
+// The program of one process. It opens the session, closes the parts that an earlier process left
+// open, and continues the answer. Every record is in the log before it is printed, so a crash
+// cannot lose printed text.
 import { parseArgs } from 'node:util';
 import {
   agentEvents,
@@ -63,7 +64,10 @@ async function publish(drafts: readonly DraftRecord[]): Promise<void> {
   });
 }
 
-/** Appended together with the last text, so that a complete answer differs from an interrupted one. */
+/**
+ * Returns the record that ends the response. It is appended together with the last text, so that a
+ * complete answer differs from an interrupted one.
+ */
 function responseFinished({ stop, usage }: ResponseEnd): DraftRecord {
   return draftOf({ fact: { type: 'response_finished', itemId: item.id, stop, usage } });
 }

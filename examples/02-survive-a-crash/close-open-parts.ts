@@ -1,6 +1,9 @@
 import { attemptOf, type DraftRecord, type FoldState, toArray } from '@millrace/core';
 
-/** Closes the parts and items that a killed process left open. Their text is kept and marked as partial. */
+/**
+ * Returns records that close the parts and items which a killed process left open. Their text is
+ * kept and marked as partial.
+ */
 export function closeOpenParts({ open, items }: FoldState): readonly DraftRecord[] {
   const parts = open.map(({ id, text }): DraftRecord => {
     const end = { length: text.length, partial: true } as const;

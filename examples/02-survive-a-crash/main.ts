@@ -31,7 +31,7 @@ console.log(answers.map(textOf).join(styleText('red', '⟨killed here⟩')));
 await log.close();
 if (positionals[0] === undefined) rmSync(folder, { recursive: true });
 
-/** Starts a process that answers. Returns how the process ended. */
+/** Starts a process that answers. Resolves with a text about how the process ended. */
 async function answer(...options: readonly string[]): Promise<string> {
   const program = fileURLToPath(new URL('answer.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, path, session, ...options];

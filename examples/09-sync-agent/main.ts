@@ -12,7 +12,8 @@ import { rpc } from './rpc.ts';
 const delta = (index: number, text_delta: string) =>
   ({ type: 'delta', index, delta: { type: 'text', text_delta } }) as const;
 
-// It streams two messages at once, distinguished by their index. The server finishes open messages.
+// This agent streams two messages at the same time and distinguishes them by their index. The
+// server closes messages that stay open.
 const orders: SyncAgent = {
   type: 'sync',
   name: 'orders',

@@ -4,7 +4,10 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { postgresRows } from '@millrace/server/postgres';
 import { sqliteRows } from '@millrace/server/sqlite';
 
-/** Opens Postgres and Redis if STORE and BUS are set, as for several machines. Default: SQLite files in FOLDER. */
+/**
+ * Opens Postgres and Redis if STORE and BUS are set, for servers on several machines. Default:
+ * SQLite files in FOLDER.
+ */
 export async function openStore() {
   const { STORE: store, BUS: bus, FOLDER: folder = '.' } = process.env;
   const redis = bus === undefined ? undefined : redisBus({ url: bus });

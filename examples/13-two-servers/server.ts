@@ -13,7 +13,9 @@ const refund = defineTool({
   execute: async ({ order }) => `order ${order} refunded`,
 });
 const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'refund' } as const;
-/** The answer depends only on the items so far, so every server can give it. */
+/**
+ * The scripted answer. It depends only on the items so far, so every server gives the same answer.
+ */
 const answer: ScriptEntry = ({ items }) =>
   items.some(({ kind }) => kind === 'tool')
     ? 'Your order is refunded.'

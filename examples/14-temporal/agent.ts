@@ -21,7 +21,10 @@ const call = (id: string, at: string): ToolCallPart => ({
   arguments: JSON.stringify({ at }),
 });
 
-/** A normal agent. Nothing in it depends on Temporal, which runs its turns and tools as activities. */
+/**
+ * Creates a normal agent. It does not depend on Temporal, which runs its turns and tools as
+ * activities.
+ */
 export function waterAgent(log: Log): Agent {
   const provider = scriptedProvider(
     [

@@ -1,5 +1,6 @@
-// The program of docs/migrate/from-langchain.md before its migration. OPENAI_BASE_URL is the server of the
-// model, and scripts/examples-langchain.full.test.ts sets it to a scripted one.
+// The program of docs/migrate/from-langchain.md before its migration. OPENAI_BASE_URL is the
+// address of the model server. scripts/examples-langchain.full.test.ts sets it to a scripted
+// server.
 import { MemorySaver } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';
 import { createAgent, tool } from 'langchain';

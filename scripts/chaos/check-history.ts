@@ -5,8 +5,8 @@ import type { History, HistoryEvent } from './history.ts';
 import type { AppendAttempt } from './messages.ts';
 
 /**
- * Checks that no record was lost, duplicated, reordered or invented. It uses only the reports of the
- * processes and the final content of the log, and nothing about how the log works.
+ * Checks that no record was lost, duplicated, reordered or invented. It uses only the reports of
+ * the processes and the final content of the log. It does not depend on how the log works.
  */
 export function checkHistory({ events, finals }: History): FaultReport {
   const faults = new FaultReport();
@@ -28,7 +28,10 @@ interface Append extends AppendAttempt {
 /** The offset of each record in the final log, by session and encoded body. */
 type OffsetsBySession = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Checks that acknowledged appends are stored completely, once and in order, and that refused ones are not. */
+/**
+ * Checks that acknowledged appends are stored completely, once and in order. Also checks that
+ * refused appends are not stored.
+ */
 function checkAppends(
   events: readonly HistoryEvent[],
   finals: ReadonlyMap<string, readonly LogRecord[]>,
@@ -55,7 +58,7 @@ function checkAppends(
   const known = new Set(appends.flatMap(({ session, drafts }) => drafts.map((d) => session + d)));
   for (const [session, records] of finals) {
     for (const record of records) {
-      // The store writes some records itself, for example when an attempt is superseded.
+      // The store itself writes some records, for example when an attempt is superseded.
       if (record.producer !== 'store' && !known.has(session + bodyOf(record)))
         faults.add('invented', `${session}, offset ${record.offset}: no process wrote it`);
     }
@@ -89,7 +92,9 @@ function checkDrivers(
   }
 }
 
-/** Returns the offset of the append's first stored draft; undefined if none is stored. */
+/**
+ * Checks one append. Returns the offset of its first stored draft, or undefined if none is stored.
+ */
 function checkAppend(
   { append, through, isRefused, tries }: Append,
   found: readonly (number | undefined)[],
@@ -133,7 +138,10 @@ function appendsOf(events: readonly HistoryEvent[]): readonly Append[] {
   return [...appends.values()];
 }
 
-/** Two appends with the same draft cannot be distinguished. Such a history is invalid. */
+/**
+ * Records which append contains a draft. Throws if two appends contain the same draft, because the
+ * checks could not distinguish them.
+ */
 function claimDraft(owners: Map<string, string>, draft: string, append: string): void {
   const owner = owners.get(draft) ?? append;
   if (owner !== append)
@@ -141,7 +149,10 @@ function claimDraft(owners: Map<string, string>, draft: string, append: string):
   owners.set(draft, append);
 }
 
-/** Checks that offsets have no gaps and no record is stored twice. Returns the offset of each body. */
+/**
+ * Checks that offsets have no gaps and that no record is stored twice. Returns the offset of each
+ * record, by its encoded body.
+ */
 function checkFinal(
   session: string,
   records: readonly LogRecord[],
@@ -166,5 +177,5 @@ function checkFinal(
   return offsets;
 }
 
-/** The record as its writer encoded it, without the fields that the store adds. */
+/** Returns the record as its writer encoded it, without the fields that the store adds. */
 const bodyOf = (record: LogRecord): string => encodeDraft(record);

@@ -9,7 +9,7 @@ interface Reader {
   through: number;
 }
 
-/** Checks that each reader received all records from its start offset, once, in order and as stored. */
+/** Checks that each reader received all stored records from its start offset, once and in order. */
 export function checkReaders(
   events: readonly HistoryEvent[],
   finals: ReadonlyMap<string, readonly LogRecord[]>,
@@ -84,7 +84,7 @@ function compare(
   }
 }
 
-/** A record, or the text of several merged appends. */
+/** A record, or the joined text of several appends. */
 export interface Entry {
   readonly offset: number;
   readonly content: string;
@@ -99,9 +99,9 @@ interface TextRun {
 }
 
 /**
- * Converts records to a form that does not depend on how the log merged text appends. The log may merge
- * consecutive appends of one part into one record with the last offset. It does not merge across a fact
- * or another delta of the same part.
+ * Converts records to a form that does not depend on how the log merged text appends. The log may
+ * merge consecutive appends of one part into one record, which gets the last offset. It does not
+ * merge appends if a fact, or another delta of the same part, is between them.
  */
 export function normalize(records: readonly LogRecord[]): readonly Entry[] {
   const entries: Entry[] = [];

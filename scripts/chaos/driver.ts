@@ -26,7 +26,10 @@ import { RandomRecordWriter } from './record-writer.ts';
 
 type DriverProcess = Assignment & DriverTask;
 
-/** Takes over sessions, closes the parts that their last driver left open, and runs turns until it is killed. */
+/**
+ * Takes over sessions, closes the parts that their last driver left open, and runs turns until this
+ * process is killed.
+ */
 export async function drive(log: Log, assignment: DriverProcess): Promise<void> {
   const random = new Randomness(assignment.seed);
   const driven = assignment.sessions.map(
@@ -81,7 +84,10 @@ class DrivenSession {
     await this.#append(closeOpenParts(this.#folder.state, holder));
   }
 
-  /** Reports what a follower in the same process receives, because that is checked too. */
+  /**
+   * Follows the session in the same process, and reports what the follower receives. The checks
+   * compare it with the log.
+   */
   #follow(): void {
     const { session } = this.#known;
     const from = this.#random.below(this.#folder.state.through + 1);
@@ -95,7 +101,10 @@ class DrivenSession {
     this.#following = follow();
   }
 
-  /** Waits while a contender holds the session for a moment, or until the lease of a paused driver expires. */
+  /**
+   * Opens the session. Waits while a contender holds it for a moment, or until the lease of a
+   * paused driver expires.
+   */
   async #openWhenFree(): Promise<Driver> {
     const { name: holder, takeOver, leaseMs } = this.#assignment;
     const from = this.#folder.state.through;
@@ -145,7 +154,7 @@ class DrivenSession {
     await this.#append([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
     if (random.oneIn(2)) await this.#admit();
     for (let left = random.between(2, 30); left > 0 && !this.#isFenced; left--) {
-      // An empty append is valid and returns the records that others wrote.
+      // An empty append is valid. It returns the records that other processes wrote.
       const isEmpty = random.oneIn(6);
       await this.#append(isEmpty ? [] : [...this.#consumed(turn), ...writer.write()]);
       if (random.oneIn(3)) await setTimeout(random.below(8));
@@ -155,7 +164,10 @@ class DrivenSession {
     await this.#append([...writer.finish(), finished]);
   }
 
-  /** Admits a producer to a turn of its own. The next driver closes the parts that it leaves open. */
+  /**
+   * Admits a producer to a separate turn. If the producer leaves parts open, the next driver closes
+   * them.
+   */
   async #admit(): Promise<void> {
     const turn = this.#turn++;
     const call = { for: 'call', turn, attempt: 1, toolCallId: toolCallId('call') } as const;
@@ -169,7 +181,10 @@ class DrivenSession {
     }
   }
 
-  /** Uses a turn of this driver, so that two drivers never write the same record. */
+  /**
+   * Returns records that mark the queued commands as consumed. They use a turn of this driver, so
+   * that two drivers never write the same record.
+   */
   #consumed(turn: number): readonly DraftRecord[] {
     const fact = (key: string) => ({ type: 'command_consumed', key }) as const;
     return [...this.#queued].map((key) => ({ turn, attempt: 0, fact: fact(key) }));
@@ -207,7 +222,10 @@ class DrivenSession {
   }
 }
 
-/** Closes the parts and items that a killed process left open. Texts are kept and marked as partial. */
+/**
+ * Returns records that close the parts and items which a killed process left open. Their texts are
+ * kept and marked as partial.
+ */
 function closeOpenParts(state: FoldState, tag: string): readonly DraftRecord[] {
   const parts = state.open.map((part) => closePart(part, tag));
   const items = toArray(state.items).filter(({ finished }) => finished === undefined);
@@ -231,7 +249,8 @@ function closePart({ id, begin, text }: OpenPart, tag: string): DraftRecord {
       ...position,
       delta: { type: 'retract_part', partId: id, reason: `interrupted, closed by ${tag}` },
     };
-  // The tag makes the record differ from that of another driver that closes the same part.
+  // The tag makes this record different from the record of another driver that closes the same
+  // part.
   const providerState = { provider: 'chaos', model: tag, data: {} };
   const end = { length: text.length, partial: true, providerState } as const;
   return { ...position, delta: { type: 'commit_part', partId: id, ...end } };

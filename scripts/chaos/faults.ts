@@ -1,11 +1,11 @@
 export const faults = ['lost', 'doubled', 'reordered', 'gaps', 'invented'] as const;
 
 /**
- * - `lost`: acknowledged or delivered, but not stored; or stored only in part.
- * - `doubled`: stored or delivered twice.
- * - `reordered`: stored or delivered in the wrong order.
+ * - `lost`: a record was acknowledged or delivered, but is not stored, or is stored only in part.
+ * - `doubled`: a record was stored or delivered twice.
+ * - `reordered`: records were stored or delivered in the wrong order.
  * - `gaps`: a reader missed a record, or an offset is missing.
- * - `invented`: no process wrote it, or its append was refused.
+ * - `invented`: no process wrote the record, or its append was refused.
  */
 type Fault = (typeof faults)[number];
 

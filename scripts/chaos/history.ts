@@ -10,7 +10,10 @@ import {
   type SubscriptionStart,
 } from './messages.ts';
 
-/** What one process did and received, in its own order. The order between processes is unknown. */
+/**
+ * An action of one process, or something that it received. The events of a process are in order.
+ * The order between processes is unknown.
+ */
 export type HistoryEvent = { readonly process: string } & (
   | AppendAttempt
   /** The append is acknowledged. All its records are at or before this offset. */
@@ -31,7 +34,10 @@ export interface History {
   readonly finals: ReadonlyMap<string, readonly LogRecord[]>;
 }
 
-/** Collects the reports of a round: the history to check, and the state that later processes start with. */
+/**
+ * Collects the reports of a round. They are the history to check, and the state with which later
+ * processes start.
+ */
 export class HistoryRecorder {
   readonly events: HistoryEvent[] = [];
   readonly failures: string[] = [];
@@ -99,5 +105,7 @@ export class HistoryRecorder {
   }
 }
 
-/** Encodes a draft as a reader would, because the log may reorder its fields. */
+/**
+ * Encodes a draft in the same way as a reader, because the log may change the order of its fields.
+ */
 const normalizeDraft = (draft: string): string => encodeDraft(decodeDraft(draft));

@@ -1,5 +1,5 @@
-// The messages between the chaos run and its worker processes. A worker gets one assignment as its
-// argument and sends reports as JSON lines.
+// The messages between the chaos run and its worker processes. A worker process gets one assignment
+// as its argument, and sends its reports as JSON lines.
 import {
   type Batch,
   type DraftRecord,
@@ -11,21 +11,21 @@ import type { Admission } from '@millrace/log';
 import type { CommitPoint } from '../../packages/log/src/storage/record-store.ts';
 import { sendToParent } from '../../packages/log/src/testing/start-process.ts';
 
-/** The argument that a worker process is started with. */
+/** The argument with which a worker process is started. */
 export type Assignment = (
   | DriverTask
   | ProducerTask
   | SubmitterTask
   | ReaderTask
   | ContenderTask
-  /** Loads all modules and exits, so that their code is compiled only once. */
+  /** The process loads all modules and exits, so that their code is compiled only once. */
   | { readonly role: 'warm-up' }
 ) & {
   readonly name: string;
   /** The file of the SQLite log. */
   readonly path: string;
   readonly seed: number;
-  /** The clock of the process is set by `byMs` when the process has run for `afterMs`. */
+  /** When the process has run for `afterMs`, its clock is changed by `byMs`. */
   readonly clockStep?: ClockStep | undefined;
   /** The process kills itself when it reaches this point for the n-th time. */
   readonly selfKill?: { readonly point: CommitPoint; readonly passes: number } | undefined;
@@ -38,15 +38,21 @@ export interface ClockStep {
 
 export interface DriverTask {
   readonly role: 'driver';
-  /** Default: the default of the log, which no round outlives. */
+  /**
+   * The duration of the driver's lease. Default: the default of the log, which is longer than a
+   * round.
+   */
   readonly leaseMs?: number | undefined;
-  /** The driver pauses itself with SIGSTOP when it has run for so long. It holds no lock of the file then. */
+  /**
+   * When the driver has run for this time, it pauses itself with SIGSTOP. It holds no lock of the
+   * file at that moment.
+   */
   readonly pauseAfterMs?: number | undefined;
   readonly sessions: readonly KnownSession[];
-  /** No other driver uses this turn or the next thousand turns. */
+  /** The first turn of this driver. No other driver uses this turn or the next thousand turns. */
   readonly firstTurn: number;
   readonly takeOver: boolean;
-  /** The last driver finishes all open parts, closes the sessions and exits. */
+  /** True for the last driver. It finishes all open parts, closes the sessions and exits. */
   readonly isLast: boolean;
 }
 
@@ -56,7 +62,7 @@ export interface KnownSession {
   readonly knownThrough: number;
 }
 
-/** A producer receives admissions as JSON lines and writes with them. */
+/** A producer receives admissions as JSON lines, and writes records with them. */
 export interface ProducerTask {
   readonly role: 'producer';
 }
@@ -68,7 +74,7 @@ export interface SubmitterTask {
   readonly unanswered: readonly Command[];
 }
 
-/** A contender tries to open sessions that a live driver holds, and must be refused. */
+/** A contender tries to open sessions that a live driver holds. The log must refuse it. */
 export interface ContenderTask {
   readonly role: 'contender';
   readonly sessions: readonly string[];
@@ -98,30 +104,38 @@ export type Report =
   | { readonly type: 'paused' }
   /** The driver lost its lease. */
   | { readonly type: 'fenced'; readonly session: string }
-  /** A contender got a session, and gave it back. */
+  /** A contender opened a session, and released it again. */
   | { readonly type: 'taken'; readonly session: string }
   | { readonly type: 'admitted'; readonly admission: Admission }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** Reported before the append starts, so that the checks know what a killed process may have stored. */
+/**
+ * An append that starts. It is reported before it starts, so that the checks know what a killed
+ * process may have stored.
+ */
 export interface AppendAttempt {
   readonly type: 'attempted';
-  /** Attempts with the same name are retries of one append, which must be stored at most once. */
+  /**
+   * The name of the append. Attempts with the same name are retries of one append, which must be
+   * stored at most once.
+   */
   readonly append: string;
   readonly session: string;
-  /** Encoded with `encodeDraft`. Two different appends must not contain the same draft. */
+  /**
+   * The drafts, encoded with `encodeDraft`. Two different appends must not contain the same draft.
+   */
   readonly drafts: readonly string[];
-  /** The driver of the session wrote it. No earlier driver may write after it. */
+  /** True if the driver of the session wrote the append. No earlier driver may write after it. */
   readonly isFromDriver?: boolean;
 }
 
 export interface Subscription {
   readonly session: string;
-  /** Tells apart several subscriptions of one process to the same session. */
+  /** Distinguishes several subscriptions of one process to the same session. */
   readonly subscriber?: string;
 }
 
-/** A process starts to read a session. */
+/** Reports that a process starts to read a session. */
 export interface SubscriptionStart extends Subscription {
   readonly type: 'subscribed';
   readonly from: number;
@@ -129,7 +143,9 @@ export interface SubscriptionStart extends Subscription {
   readonly knownThrough: number;
 }
 
-/** Sends a report synchronously, so that it arrives even if the process is killed right after. */
+/**
+ * Sends a report synchronously, so that it arrives even if the process is killed immediately after.
+ */
 export const report: (message: Report) => void = sendToParent;
 
 export function reportReceived(subscription: Subscription, batch: Batch): void {
@@ -145,21 +161,27 @@ export function reportAttempt(
   report({ type: 'attempted', append, session, drafts: drafts.map(encodeDraft), isFromDriver });
 }
 
-/** Another process holds the session. */
+/** Returns true if the error means that another process holds the session. */
 export function isHeldError(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'held';
 }
 
-/** A fenced writer knows that nothing was stored. Any other error is a failure of the run. */
+/**
+ * Returns true if the error means that the writer is fenced. Nothing was stored then. Any other
+ * error is a failure of the run.
+ */
 export function isFencedError(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'fenced';
 }
 
-/** The name of a command's append. It depends only on the session and the key, not on the sender. */
+/**
+ * Returns the name of a command's append. It depends only on the session and the key, not on the
+ * sender.
+ */
 export const commandName = ({ session, key }: Command): string =>
   `command ${JSON.stringify([session, key])}`;
 
-/** Returns the command of an append; undefined if the append is not a command. */
+/** Returns the command of an append. Returns undefined if the append is not a command. */
 export function commandOf(append: string): Command | undefined {
   if (!append.startsWith('command ')) return undefined;
   const [session, key] = JSON.parse(append.slice('command '.length)) as readonly [string, string];

@@ -26,11 +26,11 @@ interface ProcessPoolOptions {
   /** `where` is the commit point at which the process was killed, or `anywhere`. */
   readonly onKilled: (role: Role, where: string) => void;
   readonly onAdmitted: (admission: Admission) => void;
-  /** A driver has lost a session. */
+  /** Called when a driver has lost a session. */
   readonly onFenced: (process: string, session: string) => void;
 }
 
-/** What happens to a process. */
+/** The faults that happen to a process. */
 export interface ProcessPlan {
   readonly kill?: KillPlan | undefined;
   readonly clockStep?: ClockStep | undefined;
@@ -39,7 +39,7 @@ export interface ProcessPlan {
 export interface RunningProcess {
   readonly task: Task;
   readonly name: string;
-  /** Stays pending if the process is killed before it is ready. */
+  /** Resolves when the process is ready. It stays pending if the process is killed before that. */
   readonly ready: Promise<unknown>;
   readonly exit: Promise<unknown>;
   send(message: unknown): void;
@@ -128,14 +128,20 @@ interface KillPlan {
   readonly point: CommitPoint | undefined;
   /** The process is killed when it reaches the point for the n-th time. */
   readonly passes: number;
-  /** Counted from the start of the process, or from the moment when it is ready. */
+  /**
+   * The delay in ms. It is counted from the start of the process, or from the moment when the
+   * process is ready.
+   */
   readonly afterMs: number;
   readonly isFromStart: boolean;
 }
 
 const latestMs = 2000;
 
-/** Readers do not commit, so only their kill time is random. */
+/**
+ * Returns a random plan to kill a process. Readers do not commit, so they are killed only after a
+ * time.
+ */
 export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan {
   const isAtPoint = !isReader && !random.oneIn(4);
   const isFromStart = !isAtPoint && random.oneIn(6);
@@ -143,7 +149,7 @@ export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan 
   return {
     point: isAtPoint ? random.oneOf(commitPoints) : undefined,
     passes: random.oneOf([1, 2, random.between(3, 30), random.between(30, 150)]),
-    // A process that never reaches its point is killed after this time.
+    // If the process never reaches its point, it is killed after this time.
     afterMs: isAtPoint ? latestMs : soonMs,
     isFromStart,
   };
@@ -151,7 +157,10 @@ export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan 
 
 const steps = [-3_600_000, -20_000, 20_000, 3_600_000] as const;
 
-/** Sets the clock of each contender, and of one other process in three, after its start. */
+/**
+ * Returns a random change of a process's clock. Each contender gets one, and one in three other
+ * processes.
+ */
 export function randomClockStep(random: Randomness, isContender: boolean): ClockStep | undefined {
   if (!isContender && !random.oneIn(3)) return undefined;
   return { byMs: random.oneOf(steps), afterMs: random.below(300) };

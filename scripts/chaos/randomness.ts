@@ -1,4 +1,4 @@
-/** Seeded random numbers (mulberry32), so that a run can be repeated. */
+/** Random numbers from a seed (mulberry32), so that a run can be repeated. */
 export class Randomness {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Randomness {
     this.#state = seed >>> 0;
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,7 +14,7 @@ export class Randomness {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 to count - 1. */
+  /** Returns an integer from 0 to count - 1. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
@@ -33,7 +33,10 @@ export class Randomness {
     return options[this.below(options.length)];
   }
 
-  /** A seed for another generator, which is then independent of how often this one is used. */
+  /**
+   * Returns a seed for another generator. Its numbers do not depend on how often this generator is
+   * used later.
+   */
   seed(): number {
     return this.below(2 ** 31);
   }

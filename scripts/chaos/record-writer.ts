@@ -12,7 +12,7 @@ import {
 import type { Randomness } from './randomness.ts';
 
 interface RecordWriterOptions {
-  /** Part of every id, so that two writers never write the same record. */
+  /** A text in every id, so that two writers never write the same record. */
   readonly tag: string;
   readonly turn: number;
   readonly attempt: number;
@@ -32,7 +32,7 @@ const textPieces = [
   '',
 ] as const;
 
-/** Writes random records as a model would: items, parts, text and retractions. */
+/** Writes random records like a model: items, parts, text and retractions. */
 export class RandomRecordWriter {
   readonly #options: RecordWriterOptions;
   #writer: DeltaWriter | undefined;
@@ -45,7 +45,7 @@ export class RandomRecordWriter {
     this.#options = options;
   }
 
-  /** Returns one to a few records for one append. */
+  /** Returns between one and six records for one append. */
   write(): readonly DraftRecord[] {
     const { random } = this.#options;
     const drafts: DraftRecord[] = [];

@@ -7,10 +7,10 @@ import type { HistoryEvent } from './history.ts';
 /** The records of each session. */
 export type Finals = ReadonlyMap<string, readonly LogRecord[]>;
 
-/** A backup of the log file, made while processes wrote to it. */
+/** A backup of the log file. It is made while processes write to the file. */
 export class Backup {
   readonly #path: string;
-  /** What the processes had reported before the backup began. */
+  /** The reports of the processes from before the backup began. */
   #reported: readonly HistoryEvent[] = [];
   #isMade = false;
 
@@ -30,9 +30,9 @@ export class Backup {
   }
 
   /**
-   * Replaces the log file with the backup. Checks that it has everything that was acknowledged before
-   * the backup began, that it is the beginning of the later log, and that cursors of the later log
-   * are refused.
+   * Replaces the log file with the backup. Then it checks three things. The backup has everything
+   * that was acknowledged before the backup began. It is the beginning of the later log. Cursors of
+   * the later log are refused.
    */
   async restore(logPath: string, before: Finals, faults: FaultReport): Promise<void> {
     if (!this.#isMade) return;
@@ -74,7 +74,7 @@ export class Backup {
   }
 }
 
-/** Reads all records of the sessions. A session that does not exist has none. */
+/** Reads all records of the sessions. A session that does not exist is left out. */
 export async function readAll(path: string, sessions: readonly string[]): Promise<Finals> {
   const log = sqliteLog({ path });
   const all = new Map<string, readonly LogRecord[]>();

@@ -17,36 +17,39 @@ interface RoundOptions {
   readonly number: number;
   readonly kills: number;
   readonly random: Randomness;
-  /** Called once, while the processes work. */
+  /** Called once, while the processes run. */
   readonly onMiddle?: (() => Promise<void>) | undefined;
 }
 
 /** A process that was killed. */
 export interface Kill {
   readonly role: Role;
-  /** The commit point, or `anywhere`. */
+  /** The commit point at which the process was killed, or `anywhere`. */
   readonly where: string;
 }
 
 const sessionCount = 3;
 const readerCount = 2;
-/** The lease of a driver that is paused for longer. */
+/** The lease of a driver that is paused. The pause is longer than the lease. */
 const shortLeaseMs = 400;
-/** A guard against hangs, not a performance limit. */
+/** Maximum time of a round. It prevents hangs and is not a performance limit. */
 const timeoutMs = 120_000;
 
-/** Runs some sessions from start to end and kills the given number of processes on the way. */
+/** Runs some sessions from start to end, and kills the given number of processes meanwhile. */
 export class Round {
   readonly history: HistoryRecorder = new HistoryRecorder();
   readonly sessions: readonly string[];
   readonly killed: Kill[] = [];
-  /** How often a clock was set, and how often a driver was paused beyond its lease. */
+  /** The number of clock changes, and of drivers that were paused beyond their lease. */
   readonly counts: { clockSteps: number; pauses: number } = { clockSteps: 0, pauses: 0 };
   readonly #options: RoundOptions;
   readonly #processes: ProcessPool;
   /** Resolves when the sessions exist, so that other processes can write to them and read them. */
   readonly #firstDriverReady: PromiseWithResolvers<unknown> = Promise.withResolvers();
-  /** Drivers that another process may fence: it was told to take over, or their lease is short. */
+  /**
+   * The names of drivers that another process may fence, because it takes over, or because their
+   * lease is short.
+   */
   readonly #replaceable = new Set<string>();
   #middle: Promise<void> | undefined;
   #started = 0;
@@ -87,7 +90,10 @@ export class Round {
     await this.#withTimeout(Promise.all(readers));
   }
 
-  /** Each driver takes over from a killed driver, or from one that still runs and is fenced by this. */
+  /**
+   * Starts one driver after the other. Each takes over from a killed driver, or fences a driver
+   * that still runs.
+   */
   async #keepDriving(random: Randomness): Promise<void> {
     while (!this.#isOver) {
       if (random.oneIn(5)) {
@@ -107,7 +113,7 @@ export class Round {
     await Promise.all(this.#processes.running.filter(isDriver).map(({ exit }) => exit));
   }
 
-  /** Pauses a driver until another one has taken its sessions, because the lease expired. */
+  /** Pauses a driver until its lease has expired and another driver has taken its sessions. */
   async #pauseDriver(random: Randomness): Promise<void> {
     const takeOver = this.#processes.running.some(isDriver);
     const short = { leaseMs: shortLeaseMs, pauseAfterMs: random.below(150) };
@@ -119,7 +125,7 @@ export class Round {
     const next = this.#start(this.#driverTask({ takeOver: false, isLast: false }), random, true);
     await Promise.race([next.ready, next.exit]);
     paused.resume();
-    // The next driver may have been killed before it took over. Then the first one goes on.
+    // If the next driver was killed before it took over, the first one continues.
     await Promise.race([paused.exit, setTimeout(random.between(100, 500))]);
     paused.kill();
     await Promise.all([paused.exit, next.exit]);
@@ -135,7 +141,8 @@ export class Round {
     await this.#firstDriverReady.promise;
     while (!this.#isOver) {
       const producer = this.#start({ role: 'producer' }, random, true);
-      // The new producer supersedes or continues what the previous one wrote with these admissions.
+      // The new producer supersedes or continues the records that the previous one wrote with these
+      // admissions.
       for (const admission of this.history.admissions) producer.send(admission);
       await producer.exit;
     }
@@ -158,7 +165,10 @@ export class Round {
     }
   }
 
-  /** Runs when all writers are killed. A last driver closes the sessions, and readers receive the end. */
+  /**
+   * Runs after all writers are killed. A last driver closes the sessions, and the readers receive
+   * the end.
+   */
   async #finish(random: Randomness): Promise<void> {
     const known = this.sessions.filter(
       (session) => this.history.knownSession(session).knownThrough > 0,

@@ -35,7 +35,10 @@ interface OtherFaults {
 
 const killsPerRound = 50;
 
-/** Kills processes in rounds on one log file. After each round it checks the reports against the log. */
+/**
+ * Kills processes in several rounds on one log file. After each round, it compares the reports with
+ * the log.
+ */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { kills, seed, folder, onRound } = options;
   const random = new Randomness(seed);
@@ -78,7 +81,7 @@ async function warmCodeCache(codeCache: string): Promise<void> {
   await startProcess(program, { args, codeCache, onMessage: () => {} }).exit;
 }
 
-/** The sessions whose records do not fold because a record is missing. */
+/** Returns a message for each session whose records do not fold, because a record is missing. */
 function foldFailures(finals: Finals): readonly string[] {
   return [...finals].flatMap(([session, records]) => {
     const through = records.at(-1)?.offset ?? 0;
@@ -87,7 +90,7 @@ function foldFailures(finals: Finals): readonly string[] {
   });
 }
 
-/** The problems that SQLite's integrity check finds. */
+/** Returns the problems that SQLite's integrity check finds. */
 function fileDamage(path: string): readonly string[] {
   const database = new DatabaseSync(path);
   const rows = database.prepare('PRAGMA integrity_check').all();

@@ -1,4 +1,5 @@
-// A worker process of the chaos run. Its argument is an assignment as JSON. It works until it is killed.
+// A worker process of the chaos run. Its argument is an assignment as JSON. Most workers run until
+// they are killed.
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { type DraftRecord, sessionId } from '@millrace/core';
@@ -31,7 +32,7 @@ function killSelfAt(selfKill: Assignment['selfKill']): OnCommitPoint | undefined
   };
 }
 
-/** Sets the clock of this process, as an administrator or a time server would. */
+/** Changes the clock of this process, like an administrator or a time server. */
 function stepClock({ clockStep }: Assignment): void {
   if (clockStep === undefined) return;
   const wallTime = Date.now.bind(Date);
@@ -50,7 +51,7 @@ function exitWithParent(): void {
 
 async function run(assignment: Assignment): Promise<void> {
   if (assignment.role === 'warm-up') return;
-  // A producer reads its input and ends when the input ends.
+  // A producer reads its input itself and ends when the input ends.
   if (assignment.role !== 'producer') exitWithParent();
   stepClock(assignment);
   const log = sqliteLog({ path: assignment.path, onPoint: killSelfAt(assignment.selfKill) });
@@ -84,7 +85,9 @@ try {
   process.exitCode = 1;
 }
 
-/** Writes with each admission that it receives. Repeats some appends to test idempotency. */
+/**
+ * Writes records with each admission that it receives. It repeats some appends to test idempotency.
+ */
 async function produce(log: Log, name: string, seed: number): Promise<void> {
   const random = new Randomness(seed);
   let count = 0;
@@ -143,7 +146,10 @@ async function throughOrFenced(
   }
 }
 
-/** Sends commands to sessions. Repeats some that it or another submitter has already sent. */
+/**
+ * Sends commands to sessions. It repeats some commands that it or another submitter has already
+ * sent.
+ */
 async function submit(log: Log, assignment: Assignment & SubmitterTask): Promise<void> {
   const random = new Randomness(assignment.seed);
   const sent: Command[] = [];
@@ -187,7 +193,10 @@ async function read(log: Log, assignment: Assignment & ReaderTask): Promise<void
   report({ type: 'ended', session });
 }
 
-/** Tries to open sessions without a take-over. It succeeds only if their driver was killed or paused. */
+/**
+ * Tries to open sessions without a take-over. That succeeds only if their driver was killed or
+ * paused.
+ */
 async function contend(log: Log, { name, sessions, seed }: Assignment & ContenderTask) {
   const random = new Randomness(seed);
   report({ type: 'ready' });
@@ -198,7 +207,7 @@ async function contend(log: Log, { name, sessions, seed }: Assignment & Contende
       report({ type: 'taken', session });
       await driver.release();
     } catch (error) {
-      // The next driver may have taken over already.
+      // The next driver may already have taken over.
       if (!isHeldError(error) && !isFencedError(error)) throw error;
     }
     await setTimeout(random.below(40));

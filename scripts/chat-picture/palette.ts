@@ -1,4 +1,7 @@
-/** Colours that are readable on this background, whatever the background of the page. */
+/**
+ * Colours that are readable on the picture's own background. So the background of the page does not
+ * matter.
+ */
 export const palette = {
   background: '#161b22',
   frame: '#30363d',
@@ -13,7 +16,10 @@ const basic = [
 /** The levels of the 6 × 6 × 6 colour cube of terminals. */
 const steps = [0, 95, 135, 175, 215, 255];
 
-/** The colour of an SGR code, as in `31`, `38;5;208` and `48;2;1;2;3`; undefined for other codes. */
+/**
+ * Returns the colour of an SGR code, such as `31`, `38;5;208` or `48;2;1;2;3`. Returns undefined
+ * for other codes.
+ */
 export function colorOf(code: string): string | undefined {
   const [first = 0, kind, ...rest] = code.split(/[;:]/).map(Number);
   if (first === 38 || first === 48) {

@@ -5,14 +5,16 @@ import { colorOf, palette } from './palette.ts';
 
 interface PictureOptions {
   readonly columns: number;
-  /** Shown in the title bar of the window. */
+  /** The text in the title bar of the window. */
   readonly title: string;
 }
 
 const cell = { width: 8.4, height: 19, fontSize: 14 };
 const margin = { side: 18, top: 44, bottom: 14 };
 
-/** Draws the lines of a coloured terminal screen as an SVG window that looks the same with any font. */
+/**
+ * Draws the lines of a coloured terminal screen as an SVG window. It looks the same with any font.
+ */
 export function screenToSvg(lines: readonly string[], { columns, title }: PictureOptions): string {
   const width = round(columns * cell.width + 2 * margin.side);
   const height = lines.length * cell.height + margin.top + margin.bottom;
@@ -27,7 +29,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** Adjacent text with one style. */
+/** Consecutive text with one style. */
 interface Run {
   readonly text: string;
   readonly column: number;

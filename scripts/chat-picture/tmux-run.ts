@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface TmuxRunOptions {
-  /** The arguments of Node. */
+  /** The arguments for Node. */
   readonly argv: readonly string[];
   readonly columns: number;
   readonly rows: number;
@@ -29,10 +29,10 @@ export class TmuxRun {
     }
     const command = [process.execPath, ...argv].map((word) => `'${word}'`).join(' ');
     const variables = ['HOME', 'TERM', 'COLORTERM'].map((name) => `${name}=${this.#valueOf(name)}`);
-    // A clean environment without API keys and without user settings.
+    // The environment has no API keys and no user settings.
     const clean = `env -i PATH='${process.env['PATH']}' ${variables.join(' ')} LANG=C.UTF-8 ${command}`;
     const size = ['-x', String(columns), '-y', String(rows)];
-    // Keep the last output after the program ends, so that an error can be read.
+    // The last output stays after the program ends, so that a person can read an error.
     const kept = [';', 'set-option', 'remain-on-exit', 'on'];
     this.#tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', work, clean, ...kept);
   }

@@ -1,6 +1,9 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** A provider that streams over HTTP: options, request, stream, and the conformance suite. */
+/**
+ * Returns the skeleton of a provider that streams over HTTP: options, request, stream, and the
+ * conformance suite.
+ */
 export function providerSkeleton(names: Names): Skeleton {
   const folder = `packages/providers/src/${names.kebab}`;
   return {
@@ -87,10 +90,10 @@ import { countIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 
-/** The stop reasons of the API, in our terms. */
+/** The stop reasons of the API, and the stop reasons of Millrace that they become. */
 const stopReasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as const;
 
-/** Reads one response: messages in, deltas to the writer. */
+/** Reads one response. It gets the messages of the response and writes deltas. */
 export class ${pascal}Reader implements WireReader {
   progress: WireReader['progress'] = 'reading';
   readonly #writer: DeltaWriter;
@@ -204,14 +207,16 @@ import { ${camel} } from './provider.ts';
 const piecesOf = (text = ''): readonly string[] => text.match(/.{1,5}/gsu) ?? [];
 
 /**
- * What the API sends for an answer, event by event: reasoning and text in pieces, then the calls, each
- * with an id of its own, then the end. docs/extend/provider.md describes \`answer\`.
+ * Returns the events that the API sends for an answer. These are reasoning and text in pieces, then
+ * the calls, each with its own id, then the end. docs/extend/provider.md describes \`answer\`.
  */
 function eventsOf(answer: ConformanceAnswer): readonly object[] {
   throw new Error(\`Not written yet: the events of \${piecesOf(answer.text).join('|')}\`);
 }
 
-/** Sends each event in a read of its own, then closes, or stalls until the request is cancelled. */
+/**
+ * Sends each event in a separate read. Then it closes, or stalls until the request is cancelled.
+ */
 function bodyOf(events: readonly object[], isStalling: boolean): ReadableStream<Uint8Array> {
   const reads = events.map((event) => new TextEncoder().encode(sseOf([event])));
   return new ReadableStream(
@@ -231,7 +236,8 @@ function bodyOf(events: readonly object[], isStalling: boolean): ReadableStream<
 const headers = { 'content-type': 'text/event-stream' };
 const subject: ConformanceSubject = {
   provider: (answer) => {
-    // Built here and not inside of fetch, so that an error in eventsOf fails the test.
+    // The events are built here and not inside of fetch, so that an error in eventsOf fails the
+    // test.
     const events = eventsOf(answer);
     const fetch = async () => new Response(bodyOf(events, answer.ends === 'stall'), { headers });
     return ${camel}({ model: '${kebab}-1', apiKey: 'key', fetch });

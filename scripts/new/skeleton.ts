@@ -3,22 +3,22 @@ import { storeSkeleton } from './store-skeleton.ts';
 import { toolSkeleton } from './tool-skeleton.ts';
 import { viewSkeleton } from './view-skeleton.ts';
 
-/** The files of a new extension and what its author does next. */
+/** The files of a new extension, and the next steps of its author. */
 export interface Skeleton {
-  /** Text by path, relative to the root of the repository. */
+  /** The text of each file, by its path relative to the root of the repository. */
   readonly files: Readonly<Record<string, string>>;
   /** The new folder. It must not exist yet. */
   readonly folder: string;
   /** The path of the tests. */
   readonly test: string;
   readonly guide: string;
-  /** What remains to be done, in order. */
+  /** The steps that remain, in order. */
   readonly steps: readonly string[];
 }
 
 /** The name of an extension in the forms that code uses. */
 export interface Names {
-  /** As given: `acme-chat`. */
+  /** The name as it was given: `acme-chat`. */
   readonly kebab: string;
   /** `acmeChat` */
   readonly camel: string;

@@ -1,6 +1,6 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** A synchronous store behind a log, and the conformance suite. */
+/** Returns the skeleton of a synchronous store for a log, and the conformance suite. */
 export function storeSkeleton(names: Names): Skeleton {
   const folder = `packages/log/src/${names.kebab}`;
   return {
@@ -51,12 +51,14 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 
 /** Stores rows and records in ${kebab}. \`storage/record-store.ts\` describes each method. */
 export class ${pascal}Store implements RecordStore, StoreTransaction {
-  /** Runs the work in a transaction. If it throws, nothing of it may be stored. */
+  /** Runs the work in a transaction. If the work throws, nothing of it may be stored. */
   transact<T>(work: (tx: StoreTransaction) => T): T {
     return work(this);
   }
 
-  /** Call the listener when another process may have written. This store has no other processes. */
+  /**
+   * Calls the listener when another process may have written. This store has no other processes.
+   */
   watch(): () => void {
     return () => {};
   }

@@ -1,6 +1,6 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** A tool that works in a folder, and its tests. */
+/** Returns the skeleton of a tool that works in a folder, and its tests. */
 export function toolSkeleton(names: Names): Skeleton {
   const folder = `packages/tools/src/${names.kebab}`;
   return {

@@ -1,6 +1,6 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** A view of the log as frames of an SSE stream, and its laws. */
+/** Returns the skeleton of a view of the log as frames of an SSE stream, and its laws. */
 export function viewSkeleton(names: Names): Skeleton {
   const folder = `packages/server/src/${names.kebab}`;
   return {
@@ -31,14 +31,17 @@ import type { FrameView } from '../contract/stream.ts';
 export const ${camel}View: Pick<FrameView, 'frames' | 'restate'> = { frames, restate };
 
 /**
- * The frames of one record. The last one has the id \`offset\`, the k-th one before it \`offset.k\`, so that
- * a client can resume after any of them.
+ * Returns the frames of one record. The last frame has the id \`offset\`, and the k-th frame before
+ * it has \`offset.k\`. So a client can resume after any frame.
  */
 function frames(_before: FoldState, record: LogRecord): readonly Frame[] {
   throw new Error(\`Not written yet: the frames of record \${record.offset}\`);
 }
 
-/** The frames that replace everything before \`state\`, for a client that connects without a cursor. */
+/**
+ * Returns the frames that replace everything before \`state\`, for a client that connects without a
+ * cursor.
+ */
 function restate(state: FoldState): readonly Frame[] {
   throw new Error(\`Not written yet: the frames of a state at \${state.through}\`);
 }

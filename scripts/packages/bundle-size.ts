@@ -2,28 +2,31 @@ import { gzipSync } from 'node:zlib';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { root } from './published.ts';
 
-/** How large the code is that loads at the start of a program. Sizes are in bytes. */
+/** The size of the code that loads at the start of a program, in bytes. */
 export interface BundleSize {
-  /** Minified and compressed. */
+  /** The size of the minified and compressed code. */
   readonly bytes: number;
-  /** What it consists of, largest first. */
+  /** The parts of the code, the largest first. */
   readonly parts: readonly SizeShare[];
 }
 
 /** One folder or one package in a bundle. */
 interface SizeShare {
   readonly name: string;
-  /** Its share of the compressed size, estimated from its share of the uncompressed size. */
+  /** The part's compressed size. It is estimated from its share of the uncompressed size. */
   readonly bytes: number;
 }
 
-/** These are not part of the measured size: the platform has them, or the application has them anyway. */
+/**
+ * Modules that are not part of the measured size, because the platform or the application already
+ * has them.
+ */
 const external = [/^node:/, /^react(?:$|\/)/];
 
 /**
- * Bundles the code of an entry file for a browser, as an application would, and measures it. The code that
- * loads at the start is one file: bundlers such as webpack put the modules there that the start shares with
- * the code that loads later.
+ * Bundles the code of an entry file for a browser, like an application does, and measures it. The
+ * code that loads at the start is one file. Bundlers such as webpack also put modules there that
+ * the start shares with code that loads later.
  */
 export async function bundleSize(code: string): Promise<BundleSize> {
   const chunk = await bundled(code, false);
@@ -31,7 +34,7 @@ export async function bundleSize(code: string): Promise<BundleSize> {
   return { bytes, parts: shares(chunk, bytes) };
 }
 
-/** Returns the code that loads at the start. Code that loads on demand is missing. */
+/** Returns the code that loads at the start, without the code that loads on demand. */
 export async function startCode(code: string): Promise<string> {
   return (await bundled(code, false)).code;
 }
@@ -62,7 +65,10 @@ async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
   return output[0];
 }
 
-/** Returns the largest parts of a bundle as lines of text, for a person who looks for savings. */
+/**
+ * Returns the largest parts of a bundle as lines of text, for a person who wants to reduce the
+ * size.
+ */
 export async function sizeTable(code: string, rows = 25): Promise<string> {
   const { bytes, parts } = await bundleSize(code);
   const onDemand = compressedLength(await bundled(code, true)) - bytes;
@@ -92,7 +98,10 @@ function shares(chunk: OutputChunk, total: number): readonly SizeShare[] {
     .sort((a, b) => b.bytes - a.bytes);
 }
 
-/** A module of this repository counts to its folder, another one to its package. */
+/**
+ * Returns the place to which a module's size is added: its folder in this repository, or its
+ * package.
+ */
 function placeOf(path: string): string {
   const [, name] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(path) ?? [];
   return name ?? path.replace(root, '').replace(/\/[^/]+$/, '');

@@ -1,7 +1,7 @@
 /**
- * The format of the change logs. An entry is the text of its changeset and nothing else, because users
- * read the text and not the hash of a commit. The packages have the same version, so one line replaces the
- * list of updated dependencies, which had one line for each changeset.
+ * The format of the change logs. An entry contains only the text of its changeset and no commit
+ * hash, because users do not need the hash. All packages have the same version. So one line
+ * replaces the list of updated dependencies, which had one line for each changeset.
  */
 export default { getReleaseLine, getDependencyReleaseLine };
 

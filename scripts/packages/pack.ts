@@ -21,8 +21,8 @@ export interface PackedPackage {
 }
 
 /**
- * Builds and packs all published packages in a copy of the repository, so that no file of an earlier build
- * and no ignored file gets into a package, and the repository stays as it is.
+ * Builds and packs all published packages in a copy of the repository. So no file of an earlier
+ * build and no ignored file gets into a package, and the repository stays unchanged.
  */
 export async function packAll(folder: string): Promise<readonly PackedPackage[]> {
   const copy = join(folder, 'repository');
@@ -42,7 +42,7 @@ export async function packAll(folder: string): Promise<readonly PackedPackage[]>
   return packed;
 }
 
-/** Copies the files that git knows or would add, and links the installed packages. */
+/** Copies the files that git tracks or would add, and links the installed packages. */
 async function copyRepository(copy: string): Promise<void> {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
   const { stdout } = await runProgram('git', list, { cwd: root });
@@ -58,7 +58,9 @@ async function copyRepository(copy: string): Promise<void> {
   }
 }
 
-/** Links each installed package, except those of the workspace, which npm links relative to their place. */
+/**
+ * Links each installed package. Packages of the workspace are linked to their folder in the copy.
+ */
 function linkModules(from: string, to: string): void {
   const source = join(from, 'node_modules');
   const target = join(to, 'node_modules');
@@ -78,11 +80,11 @@ function linkModules(from: string, to: string): void {
 /** Files that npm adds to each package. */
 const always = ['package.json', 'README.md', 'LICENSE'];
 
-/** Paths that have no place in a package. */
+/** Matches paths that must not be in a package. */
 const stray =
   /\.(?:test|attack)\.|(?:^|\/)(?:testing|e2e|fixtures|node_modules|__\w+__)\/|\.tsbuildinfo$|(?:^|\/)(?:tsconfig[^/]*|\.[^/]*)$|~$|\.(?:orig|rej|log|tgz|local)$/;
 
-/** Returns what is wrong with the files of a packed package. */
+/** Returns the faults in the files of a packed package. */
 export function faultsOf({
   manifest,
   content,
@@ -106,7 +108,10 @@ export function faultsOf({
   ];
 }
 
-/** A source map must be in the package, and so must the sources that it names. */
+/**
+ * Returns the faults of a file's source map. The source map and the sources that it names must be
+ * in the package.
+ */
 function mapFaults(content: string, path: string): readonly string[] {
   const folder = dirname(join(content, path));
   if (/\.[cm]?js$|\.d\.ts$|\.css$/.test(path)) {
@@ -126,7 +131,7 @@ function mapFaults(content: string, path: string): readonly string[] {
     .map((source) => `${path} names the source ${source}, which is missing`);
 }
 
-/** A file of an earlier build, whose source was renamed or deleted. */
+/** Returns true if a file is from an earlier build, because its source was renamed or deleted. */
 function isStale(path: string, files: readonly string[]): boolean {
   const [, stem] = /^dist\/(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(path) ?? [];
   return stem !== undefined && !['ts', 'tsx'].some((end) => files.includes(`src/${stem}.${end}`));

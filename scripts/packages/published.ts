@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the repository. */
 export const root: string = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The names of packages with their ranges. */
+/** Version ranges by the names of packages. */
 type Ranges = Readonly<Record<string, string>>;
 
 /** The fields of a package.json that the checks of the packages read. */
@@ -41,7 +41,7 @@ export interface PublishedPackage {
   readonly manifest: Manifest;
 }
 
-/** Reads the published packages, each after the packages that it depends on. */
+/** Returns the published packages. Each comes after the packages on which it depends. */
 export function publishedPackages(repository: string = root): readonly PublishedPackage[] {
   const found = globSync('{packages,apps}/*/package.json', { cwd: repository })
     .sort()

@@ -1,26 +1,26 @@
 import { spawn } from 'node:child_process';
 
-/** How a program is run. */
+/** Options for running a program. */
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Variables that are added to those of this process. */
+  /** Variables that are added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** The standard input. Default: empty. */
   readonly input?: string;
-  /** Default: 10 minutes. */
+  /** The maximum duration. Default: 10 minutes. */
   readonly timeoutMs?: number;
 }
 
-/** What a program that ended with the code 0 has printed. */
+/** The output of a program that ended with code 0. */
 export interface ProgramOutput {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The longest output that is kept of one stream. */
+/** The maximum length of the output that is kept of one stream. */
 const maxOutputLength = 16 * 2 ** 20;
 
-/** Runs a program. Fails with its output if it does not end with the code 0. */
+/** Runs a program. If it does not end with code 0, throws an error with its output. */
 export function runProgram(
   program: string,
   args: readonly string[],

@@ -3,7 +3,7 @@ import { readManifest, root } from './published.ts';
 /** A TypeScript example of a document. */
 export interface Snippet {
   readonly code: string;
-  /** The output that the document shows. */
+  /** The output that the document shows. Undefined if it shows none. */
   readonly printed: string | undefined;
 }
 
@@ -13,7 +13,9 @@ export function snippetsOf(document: string): readonly Snippet[] {
   return [...document.matchAll(form)].map(([, code = '', printed]) => ({ code, printed }));
 }
 
-/** Returns the packages of others that snippets import, with the versions that the tests use. */
+/**
+ * Returns the packages of other authors that snippets import, with the versions that the tests use.
+ */
 export function foreignPackages(snippets: readonly Snippet[]): readonly string[] {
   const names = snippets.flatMap(({ code }) =>
     [...code.matchAll(/from '((?:@[^/']+\/)?[^./'][^/']*)[^']*'/g)].map(([, name = '']) => name),

@@ -5,26 +5,26 @@ import { root } from './published.ts';
 import { runProgram } from './run-program.ts';
 import { foreignPackages, type Snippet, snippetsOf } from './snippets.ts';
 
-/** Where and with what the packages are tried. */
+/** The packages to try, and the environment in which they are tried. */
 export interface TryOptions {
   readonly packages: readonly PackedPackage[];
   /** An empty folder. */
   readonly folder: string;
-  /** The path of the Node that runs everything. */
+  /** The path of the Node program that runs everything. */
   readonly node: string;
-  /** Variables for npm: its cache, and the registry that has the packages. */
+  /** Variables for npm. They set its cache, and the registry that has the packages. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What was tried. */
+/** The numbers of snippets and imports that were tried. */
 export interface TryReport {
   readonly snippets: number;
   readonly imports: number;
 }
 
 /**
- * Installs the umbrella package into an empty project, as a user does, and runs there what the READMEs
- * contain, every subpath, and the command.
+ * Installs the umbrella package into an empty project, like a user. Then it runs the snippets of
+ * the READMEs, imports every subpath, and runs the command.
  */
 export async function tryLibrary(options: TryOptions): Promise<TryReport> {
   const umbrella = packageNamed(options, 'millrace');
@@ -41,7 +41,10 @@ export async function tryLibrary(options: TryOptions): Promise<TryReport> {
   return { snippets: snippets.length, imports };
 }
 
-/** Installs the packages that `millrace` does not contain, with their peers, and does the same with them. */
+/**
+ * Installs the packages that `millrace` does not contain, with their peers. Then it runs the
+ * snippets of their READMEs and imports every subpath.
+ */
 export async function tryOthers(options: TryOptions): Promise<TryReport> {
   const members = membersOf(options);
   const others = options.packages.filter((one) => !members.includes(one));
@@ -71,7 +74,8 @@ async function installed(
   const manifest = { name: 'empty-project', private: true, type: 'module' };
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
   const path = [dirname(node), process.env['PATH'] ?? ''].join(delimiter);
-  // npm sets variables for its scripts, and this process may be one of them.
+  // These variables are reset, because npm sets them for its scripts, and this process may be such
+  // a script.
   const own = { PATH: path, npm_execpath: '', npm_config_local_prefix: '', ...env };
   const result = {
     folder: project,
@@ -98,8 +102,8 @@ async function runSnippets({ folder, node, env }: Project, snippets: readonly Sn
 }
 
 /**
- * Imports every subpath, first as installed. Only subpaths may need an optional peer. Then installs these
- * peers, as the READMEs tell, and imports the rest.
+ * Imports every subpath, first without optional peers. Only subpaths may need an optional peer.
+ * Then it installs these peers, as the READMEs say, and imports the rest.
  */
 async function importAll(project: Project, packages: readonly PackedPackage[]): Promise<number> {
   const { folder, node, env } = project;
@@ -128,13 +132,16 @@ async function importAll(project: Project, packages: readonly PackedPackage[]): 
   return count;
 }
 
-/** Runs the command as `npx millrace` does: its version, and the demo with its tools. */
+/**
+ * Runs the command like `npx millrace`. It prints the version, and runs the demo with its tools.
+ */
 async function runCommand({ folder }: TryOptions, project: Project, version: string) {
   const work = join(folder, 'work');
   mkdirSync(join(work, 'src'), { recursive: true });
   writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
   const command = join(project.folder, 'node_modules/.bin/millrace');
-  // npm asks before it downloads the command. The demo runs if there is no key.
+  // npm would ask before it downloads the command, so the answer is set. There is no key, so the
+  // demo runs.
   const env = {
     ...project.env,
     HOME: join(folder, 'home'),
@@ -160,7 +167,7 @@ function packageNamed({ packages }: TryOptions, name: string): PackedPackage {
   return found;
 }
 
-/** The umbrella package and the packages that it installs. */
+/** Returns the umbrella package and the packages that it installs. */
 function membersOf(options: TryOptions): readonly PackedPackage[] {
   const umbrella = packageNamed(options, 'millrace');
   const names = Object.keys(umbrella.manifest.dependencies ?? {});

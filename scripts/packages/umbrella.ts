@@ -5,12 +5,14 @@ import { type Manifest, readManifest, root } from './published.ts';
 /** The folder of the umbrella package, relative to the root of the repository. */
 const umbrellaFolder = 'packages/millrace';
 
-/** The packages that `millrace` offers as subpaths. The others have large peer dependencies. */
+/**
+ * The packages that `millrace` offers as subpaths. The other packages have large peer dependencies.
+ */
 const members = ['core', 'providers', 'log', 'agent', 'tools', 'server', 'client'];
 
 /**
- * Returns the files of the package `millrace` that follow from its members: one file per subpath, and
- * package.json with its exports, its dependencies and its optional peer dependencies.
+ * Returns the generated files of the package `millrace`: one file per subpath, and package.json
+ * with its exports, its dependencies and its optional peer dependencies.
  */
 export function umbrellaFiles(): ReadonlyMap<string, string> {
   const manifests = members.map((name) =>
@@ -29,7 +31,10 @@ export function umbrellaFiles(): ReadonlyMap<string, string> {
   return new Map([...files, [`${umbrellaFolder}/package.json`, text]] as [string, string][]);
 }
 
-/** Returns the files of the umbrella package that differ from what they must contain. */
+/**
+ * Returns the files of the umbrella package whose content is wrong, and files that should not
+ * exist.
+ */
 export function outdatedUmbrellaFiles(): readonly string[] {
   const expected = umbrellaFiles();
   const wrong = [...expected].filter(([path, text]) => {
@@ -42,9 +47,9 @@ export function outdatedUmbrellaFiles(): readonly string[] {
 }
 
 interface Subpath {
-  /** For example `providers/scripted`. */
+  /** The subpath in `millrace`, for example `providers/scripted`. */
   readonly path: string;
-  /** For example `@millrace/providers/scripted`. */
+  /** The import that it forwards, for example `@millrace/providers/scripted`. */
   readonly target: string;
 }
 
@@ -74,7 +79,8 @@ function umbrellaManifest(manifests: readonly Manifest[], paths: readonly string
     dependencies: Object.fromEntries(
       manifests.map(({ name, version }) => [name, `^${version}`] as const).sort(),
     ),
-    // Package managers that isolate packages pass on only the peers that each package declares.
+    // Some package managers isolate packages. They give a package only those peers that it
+    // declares.
     peerDependencies: sorted as Manifest['peerDependencies'] & object,
     peerDependenciesMeta: Object.fromEntries(
       Object.keys(sorted).map((name) => [name, { optional: true }]),

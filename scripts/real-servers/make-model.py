@@ -25,7 +25,7 @@ CHAINS = {
     "<|talk|>": ["The wheel", " turns. ", "水車 and 👩‍👩‍👧‍👦", " are here."],
     "<|think|>": ["<think>", "\nLet me", " see.\n", "</think>", "\nI have", " thought."],
     "<|json|>": ['{"answer"', ": 42}"],
-    # Some wires ask for JSON by a tool with the name "answer".
+    # Some wires request JSON with a tool that has the name "answer".
     "<|json_call|>": [
         *['<tool_call>\n{"name": "answer"', ', "arguments": {"answer"', ": 42}}\n", "</tool_call>"],
     ],
@@ -67,7 +67,7 @@ chains = [
 for chain in chains:
     for before, after in zip(chain, chain[1:]):
         follows[ids[before], ids[after]] = 1
-# Any other token ends the answer. Grammars of a server can lead to such tokens.
+# Any other token ends the answer. The grammars of a server can force such tokens.
 for row in range(size):
     if follows[row].max() < 1:
         follows[row, end] = 1
@@ -107,7 +107,8 @@ def add(name, values):
     model.add_tensor(name, np.ascontiguousarray(values, dtype=np.float32))
 
 
-# The embedding marks the token, the layer adds nothing, and the output looks up the table.
+# The embedding identifies the token. The layer adds nothing. The output looks up the next token in
+# the table.
 output = np.zeros((size, width))
 output[:, :size] = np.log(follows).T / np.sqrt(width)
 add("token_embd.weight", np.eye(size, width))

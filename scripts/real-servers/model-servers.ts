@@ -12,7 +12,10 @@ import {
 
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 
-/** The programs, each in a virtual environment of Python. They are cached outside of the project. */
+/**
+ * The programs, each in its own virtual environment of Python. They are cached outside of the
+ * project.
+ */
 export const modelServers = {
   llama: {
     path: join(cache, 'millrace', 'llama-server-2026.10.11549'),
@@ -25,10 +28,10 @@ export const modelServers = {
 } as const;
 
 const folder = import.meta.dirname;
-/** Protects against hangs. LiteLLM takes half a minute to start on a busy machine. */
+/** Maximum time for the start, to prevent hangs. LiteLLM takes half a minute on a busy machine. */
 const startTimeoutMs = 180_000;
 
-/** Whether the tests have to skip, with the reason on standard error. */
+/** Returns true if the tests must be skipped. It then prints the reason on standard error. */
 export function isMissing(name: keyof typeof modelServers): boolean {
   const isThere = existsSync(join(modelServers[name].path, 'bin', 'python'));
   const way = 'run npm run test:setup -- --models (Python 3.10 or later on Linux or macOS)';
@@ -37,11 +40,11 @@ export function isMissing(name: keyof typeof modelServers): boolean {
 
 /** A running server. */
 export interface ModelServer {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly url: string;
-  /** Ends it like a crash, and resolves when it is gone. */
+  /** Kills the server, like a crash. Resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Starts it again on the same port. */
+  /** Starts the server again on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
@@ -75,7 +78,7 @@ export async function startLlama({
 
 /** The key of the LiteLLM proxy. */
 export const litellmKey = 'sk-millrace-test';
-/** The model's name at LiteLLM. */
+/** The name of the model at LiteLLM. */
 export const litellmModel = 'millrace-test';
 
 /** Starts LiteLLM in front of a llama.cpp server. */
@@ -88,7 +91,7 @@ export async function startLitellm(behind: ModelServer): Promise<ModelServer> {
     general_settings: { master_key: litellmKey },
     litellm_settings: { num_retries: 0, drop_params: true, telemetry: false },
   };
-  // JSON is YAML.
+  // The file is YAML, and JSON is valid YAML.
   writeFileSync(config, JSON.stringify(settings));
   const port = await freePort();
   const args = ['--config', config, '--host', '127.0.0.1', '--port', String(port)];

@@ -1,4 +1,5 @@
-// What every wire has to do against a real server. The model's answers are in make-model.py.
+// The tests that every wire must pass against a real server. The answers of the model are in
+// make-model.py.
 
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -13,7 +14,10 @@ import type { ModelServer } from './model-servers.ts';
 export interface WireCase {
   readonly name: string;
   readonly create: (server: ModelServer) => Provider;
-  /** What the server is known to lose. The test then checks only what arrives. */
+  /**
+   * The content that the server is known to lose. The test then checks only the content that
+   * arrives.
+   */
   readonly loses?: readonly ('reasoning' | 'length')[] | undefined;
 }
 
@@ -31,7 +35,7 @@ const weatherSchema = {
   required: ['town', 'unit'],
 } as const;
 
-/** Whether both slots of the llama.cpp server are free, or become free soon. */
+/** Returns true if both slots of the llama.cpp server are free, or become free within a minute. */
 async function slotsBecomeFree({ url }: ModelServer): Promise<boolean> {
   const until = Date.now() + patientMs(60_000);
   while (Date.now() < until) {
@@ -43,9 +47,9 @@ async function slotsBecomeFree({ url }: ModelServer): Promise<boolean> {
 }
 
 interface Servers {
-  /** The server that the wire talks to. */
+  /** Returns the server to which the wire sends its requests. */
   readonly server: () => ModelServer;
-  /** llama.cpp, if the wire talks to a proxy. */
+  /** Returns the llama.cpp server. It differs from `server` if the wire uses a proxy. */
   readonly llama: () => ModelServer;
   readonly contextTokens: number;
 }
@@ -134,7 +138,7 @@ export function testWire(wire: WireCase, { server, llama, contextTokens }: Serve
     const request = { items: [said('Hello')], tools, toolChoice: { name: 'weather' } } as const;
     const { error, item, stop } = await provider().complete({ ...request, maxOutputTokens: 50 });
     const isCalled = item.parts.some(({ kind }) => kind === 'tool_call');
-    // A server that enforces the choice lets this model write until it is cut.
+    // If a server enforces the tool choice, this model writes until the answer is cut.
     const isCut = stop.reason === 'length';
     expect(isCalled || isCut || error?.kind === 'model_output_invalid').toBe(true);
   });

@@ -4,7 +4,9 @@ import { isBuiltin } from 'node:module';
 import { relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
-/** An import of a Node module, with the files that lead to it, the entry first. */
+/**
+ * An import of a Node module, and the chain of files that leads to it. The entry is the first file.
+ */
 interface NodeImport {
   readonly module: string;
   readonly chain: readonly string[];
@@ -15,7 +17,7 @@ export interface WebBundle {
   readonly nodeImports: readonly NodeImport[];
 }
 
-/** Peers that an entry imports only if the user has installed them. */
+/** Optional peers. An entry imports them only if the user has installed them. */
 const optionalPeers = /^(?:aws4fetch|google-auth-library|react|react\/.*|@opentelemetry\/api)$/;
 
 /** Bundles one entry. Packages of the workspace are resolved to their TypeScript source. */
@@ -27,7 +29,7 @@ export async function bundleForWeb(
   const bundle = await rolldown({
     input: entry,
     platform: 'browser',
-    // The entries are libraries, so an import of an optional peer stays as it is.
+    // The entries are libraries, so the bundle keeps the import of an optional peer.
     external: (id) => optionalPeers.test(id) || external.includes(id),
     resolve: { conditionNames: ['@millrace/source', 'browser', 'import', 'default'] },
     plugins: [recordNodeImports(entry, nodeImports)],

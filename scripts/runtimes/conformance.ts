@@ -1,5 +1,5 @@
-// The scripted conformance of core, providers, log, agent and client. It is bundled and runs in each
-// runtime, so it uses nothing of Node.
+// Conformance tests of core, providers, log, agent and client, with a scripted model. The file is
+// bundled and runs in each runtime, so it uses nothing of Node.
 import { createAgent, defineTool, subAgent } from '@millrace/agent';
 import { createClient } from '@millrace/client';
 import {
@@ -34,7 +34,7 @@ export interface RuntimeReport {
   readonly failures: readonly string[];
 }
 
-/** All cases. The client's need the URL of a server with the agent `weather`. */
+/** Returns all cases. The cases of the client need the URL of a server with the agent `weather`. */
 export function runtimeCases(serverUrl: string): readonly RuntimeCase[] {
   const memory = {
     isDurable: false,
@@ -86,7 +86,7 @@ const asks: Part = {
   arguments: '{"city":"Bath"}',
 };
 
-/** The model asks for the weather, and then answers. */
+/** The script of a model that first calls the weather tool and then answers. */
 export const weatherScript: readonly ScriptEntry[] = [
   { content: { parts: ['Let me look.', asks] } },
   'It rains.',

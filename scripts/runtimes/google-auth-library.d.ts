@@ -1,4 +1,4 @@
-// Stands in for the types of the optional peer, which need the types of Node.
+// Replaces the types of the optional peer, because those need the types of Node.
 export declare class GoogleAuth {
   constructor(options?: unknown);
   getAccessToken(): Promise<string | null | undefined>;

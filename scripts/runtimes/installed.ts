@@ -10,7 +10,10 @@ const { platform, arch } = process;
 const bunArch = arch === 'arm64' ? 'aarch64' : arch;
 const denoLibc = platform === 'linux' ? '-glibc' : '';
 
-/** The programs, by the name of their runtime. Some are not published for every system. */
+/**
+ * The paths of the programs, by the name of their runtime. Some runtimes are not published for
+ * every system.
+ */
 const programs = {
   bun: `@oven/bun-${platform}-${bunArch}/bin/bun`,
   deno: `@deno/${platform}-${arch}${denoLibc}/deno`,
@@ -22,12 +25,15 @@ const programs = {
 
 export type RuntimeName = keyof typeof programs;
 
-/** The path of the runtime's program. */
+/** Returns the path of the runtime's program. */
 export function programOf(name: RuntimeName): string {
   return join(modules, programs[name]);
 }
 
-/** True if the tests of this runtime must be skipped. With MILLRACE_REQUIRE_ALL=1 it throws. */
+/**
+ * Returns true if the tests of this runtime must be skipped. With MILLRACE_REQUIRE_ALL=1, it throws
+ * instead.
+ */
 export function isRuntimeMissing(name: RuntimeName): boolean {
   const missing = `${name} is not installed for this test. Run npm run test:setup`;
   return isRequirementMissing(existsSync(programOf(name)), missing);

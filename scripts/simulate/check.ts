@@ -6,16 +6,15 @@ import type { Cluster, ToldRecord } from './cluster.ts';
 import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
 import type { StoreState } from './stores/store-state.ts';
 
-/** A message that a client has sent, and when the server confirmed it. */
+/** A message that a client has sent and the server has confirmed. */
 export interface SentMessage {
   readonly task: string;
   readonly text: string;
-  readonly ackedAt: number;
-  /** The offset of its command, as the server confirmed it. */
+  /** The offset of the message's command in the log, as the server reported it. */
   readonly offset: number | undefined;
 }
 
-/** What the clients know at the end. */
+/** The data of a finished run that the checks use. */
 export interface Outcome {
   readonly cluster: Cluster;
   readonly sent: readonly SentMessage[];
@@ -23,8 +22,8 @@ export interface Outcome {
 }
 
 /**
- * Checks the laws at the end of a run. It reads the store itself and folds with the reference fold, so
- * it shares no code with what it checks.
+ * Checks the laws at the end of a run. It reads the store directly and uses the reference fold. So
+ * it shares no code with the code that it checks.
  */
 export function checkOutcome({ cluster, sent, handles }: Outcome): void {
   const tasks = new Set(handles.map(({ id }) => id));
@@ -44,7 +43,9 @@ function recordsOf({ disk }: Cluster, task: string): readonly LogRecord[] {
   return disk.state.sessions.get(sessionId(task))?.records ?? [];
 }
 
-/** Offsets have no gaps, and an earlier driver writes nothing after a later one. */
+/**
+ * Checks that offsets have no gaps, and that an earlier driver writes nothing after a later one.
+ */
 function checkOrder({ world }: Cluster, task: string, records: readonly LogRecord[]): void {
   let epoch = 0;
   for (const [index, { offset, producer }] of records.entries()) {
@@ -56,7 +57,10 @@ function checkOrder({ world }: Cluster, task: string, records: readonly LogRecor
   }
 }
 
-/** Each confirmed message is there once, and is answered once unless its run failed. */
+/**
+ * Checks that each confirmed message is in the log once, and is answered once unless its run
+ * failed.
+ */
 function checkAnswers(
   { world, disk }: Cluster,
   task: string,
@@ -86,7 +90,7 @@ function checkAnswers(
   }
 }
 
-/** The row of a task says that it failed only if the log says so. */
+/** Checks that the row of a task has a failed status only if the last run in the log failed. */
 function checkRow({ world, rows }: Cluster, task: string, records: readonly LogRecord[]): void {
   const status = rows.state.get('tasks')?.get(task)?.data['status'];
   const finished = records.flatMap(({ fact }) => (fact?.type === 'run_finished' ? [fact] : []));
@@ -100,7 +104,10 @@ function checkRow({ world, rows }: Cluster, task: string, records: readonly LogR
     world.fail(`Task ${task}: the row says ${status}, but its last run ended with ${reason}`);
 }
 
-/** No record that a driver has received is lost or changed, unless the store was rewound since. */
+/**
+ * Checks that no record that a driver has received is lost or changed, unless the store was rewound
+ * later.
+ */
 function checkTold({ world, disk, told }: Cluster): void {
   const texts = new Map<string, string>();
   for (const [session, { records }] of disk.state.sessions)
@@ -114,7 +121,7 @@ function checkTold({ world, disk, told }: Cluster): void {
   for (const record of told) {
     const { session, offset, text } = record;
     const stored = texts.get(`${session} ${offset}`);
-    // A session that checks the storage is deleted again.
+    // A session may be deleted, because the check of the storage uses a temporary session.
     if (!disk.state.sessions.has(sessionId(session)) || stored === text || isRewound(record))
       continue;
     world.fail(
@@ -123,17 +130,25 @@ function checkTold({ world, disk, told }: Cluster): void {
   }
 }
 
-/** The command of each confirmed message is where the server said, unless the store was rewound. */
+/**
+ * Checks that the command of each confirmed message has the offset that the server reported, unless
+ * a rewind removed the command.
+ */
 function checkAcks({ world, disk }: Cluster, sent: readonly SentMessage[]): void {
-  for (const { task, text, ackedAt, offset } of sent) {
-    if (offset === undefined || disk.rewinds.some(({ at }) => at >= ackedAt)) continue;
-    const record = disk.state.sessions.get(sessionId(task))?.records[offset - 1];
-    if (!JSON.stringify(record ?? '').includes(text))
+  for (const { task, text, offset } of sent) {
+    if (offset === undefined) continue;
+    const isIn = ({ sessions }: StoreState) =>
+      JSON.stringify(sessions.get(sessionId(task))?.records[offset - 1] ?? '').includes(text);
+    const isRewound = disk.rewinds.some(({ before, after }) => isIn(before) && !isIn(after));
+    if (!isRewound && !isIn(disk.state))
       world.fail(`Task ${task}: the message "${text}" is not at its offset ${offset}`);
   }
 }
 
-/** A tool with `afterCrash: 'fail'` runs at most once per message, counted since the last rewind. */
+/**
+ * Checks that a tool with `afterCrash: 'fail'` runs at most once per message. Only runs since the
+ * last rewind count.
+ */
 function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
   const since = disk.rewinds.at(-1)?.at ?? 0;
   const counts = new Map<string, number>();
@@ -144,7 +159,7 @@ function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
       world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
 }
 
-/** The transcript of a client equals the reference fold of the log. */
+/** Checks that the transcript of a client equals the reference fold of the log. */
 function checkClient(cluster: Cluster, handle: TaskHandle): void {
   const stored = referenceTranscript(recordsOf(cluster, handle.id));
   if (isDeepStrictEqual(plain(handle.transcript), plain(stored))) return;

@@ -18,7 +18,7 @@ import { Machine, type World } from './world.ts';
 /** Where the servers store their sessions: a model of SQLite or Postgres, or a real SQLite file. */
 export type StoreKind = 'sqlite' | 'postgres' | 'file';
 
-/** A record that a driver has received, so that it must not be lost. */
+/** A record that a driver has received. It must not be lost. */
 export interface ToldRecord {
   readonly session: string;
   readonly offset: number;
@@ -27,7 +27,9 @@ export interface ToldRecord {
 }
 
 interface RestoreOptions {
-  /** A copy of the whole store, or the same without its last commits. */
+  /**
+   * The state to restore: a copy of the whole store, or the current store without its last commits.
+   */
   readonly what: 'copy' | 'wal';
   readonly withRows: boolean;
 }
@@ -54,13 +56,13 @@ export class Cluster {
   readonly chaos = new Machine('faults');
   readonly toolRuns: ToolRun[] = [];
   readonly told: ToldRecord[] = [];
-  /** The first commit with all tasks. Earlier ones are not restored. */
+  /** The number of the first commit that contains all tasks. Earlier states are not restored. */
   firstCommit: number | undefined;
   /** The database server. Undefined if the store is a file. */
   readonly database: DatabaseServer | undefined;
   #file: SharedFile | undefined;
   readonly #plant: Plant | undefined;
-  /** Servers that start soon. */
+  /** Servers that will start soon. */
   readonly #booting = new Set<Machine>();
   readonly #rowConnections = new Map<Machine, DatabaseConnection>();
   readonly #services = new Map<Machine, HttpService>();
@@ -89,14 +91,14 @@ export class Cluster {
     this.world.schedule(machine, 0, 'starts', () => this.#startServer(machine));
   }
 
-  /** Crashes a server that runs, and starts it again later. */
+  /** Crashes a running server, and starts it again later. */
   restart(machine: Machine, afterMs: number): void {
     if (!machine.isUp) return;
     this.world.crash(machine);
     this.bootLater(machine, afterMs);
   }
 
-  /** Starts a server that has crashed. */
+  /** Starts a crashed server after a delay. */
   bootLater(machine: Machine, afterMs: number): void {
     this.#services.delete(machine);
     if (this.#booting.has(machine)) return;
@@ -108,8 +110,8 @@ export class Cluster {
   }
 
   /**
-   * Puts an earlier state of the store back. A database server is stopped for it, and otherwise all
-   * servers. The rows are put back with it, or stay as they are.
+   * Restores an earlier state of the store. For this, the database server is stopped or, without
+   * one, all servers. With `withRows`, the rows are restored too. Otherwise they stay unchanged.
    */
   restore(commits: number, afterMs: number, { what, withRows }: RestoreOptions): void {
     if (this.firstCommit === undefined || commits < this.firstCommit) return;
@@ -122,7 +124,7 @@ export class Cluster {
     if (withRows) this.rows.state = before.rows;
   }
 
-  /** Compares a real file with what was written, and removes it. */
+  /** Compares a real file with the writes of the simulation, and removes the file. */
   close(): void {
     if (this.#file === undefined) return;
     this.#file.compare();
@@ -161,7 +163,7 @@ export class Cluster {
       onDiagnostic: (problem) => world.note(`${machine.name} reports: ${problem}`),
     });
     this.#services.set(machine, { machine, fetch: server.fetch });
-    // The first request starts the server: it looks for orphaned runs.
+    // The first request makes the server look for orphaned runs.
     server.fetch(new Request('http://localhost/healthz')).catch(() => {});
   }
 
@@ -170,11 +172,11 @@ export class Cluster {
     const measuresClockOnce = this.#plant === 'C';
     if (database !== undefined) return postgresModelLog({ database, machine, measuresClockOnce });
     const store = this.#file?.open(machine) ?? new ModelStore(this.world, this.disk, machine);
-    // With a `clock`, the log judges leases by the time of day. That is the fault C of before.
+    // With a `clock`, the log uses the time of day for leases. This is the planted fault C.
     return storeLog(store, this.#plant === 'C' ? { clock: systemClock } : {});
   }
 
-  /** Sends a request to the store of the rows. */
+  /** Sends a request to the row store. The request and its answer take a random time. */
   async #askStore<T>(machine: Machine, work: () => T): Promise<T> {
     const { world, database } = this;
     if (database !== undefined) return this.#askDatabase(database, machine, work);
@@ -186,7 +188,7 @@ export class Cluster {
     }
   }
 
-  /** Sends a request for rows to the database. A lost connection is an error of the storage. */
+  /** Sends a request for rows to the database. A lost connection becomes a storage error. */
   async #askDatabase<T>(database: DatabaseServer, machine: Machine, work: () => T): Promise<T> {
     const known = this.#rowConnections.get(machine);
     const isOpen = known?.isClosed === false;
@@ -212,8 +214,8 @@ function unreachable(cause: Error): RowsError {
 }
 
 /**
- * A log whose answers take a random time to reach the program, so that a fault can come between a
- * commit and what follows from it. The order of the answers stays the same.
+ * Returns a log whose answers reach the program after a random time. So a fault can happen between
+ * a commit and the work that follows it. The order of the answers stays the same.
  */
 function withPauses(
   log: Log,
@@ -254,5 +256,5 @@ function withPauses(
   return pausing(log, (name, answer) => (name === 'open' ? driven(answer as Driver) : answer));
 }
 
-/** Receives the answer of a method. Returns what the caller gets. */
+/** Receives the result of a method. Returns the value that the caller gets. */
 type OnAnswer = (method: string | symbol, answer: unknown) => unknown;

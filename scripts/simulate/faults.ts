@@ -2,7 +2,7 @@ import { Randomness } from '../chaos/randomness.ts';
 import type { Cluster } from './cluster.ts';
 import type { Machine } from './world.ts';
 
-/** Kinds of faults, with how often each is chosen. */
+/** The kinds of faults, and how often each kind is chosen. */
 const weights = {
   crash: 4,
   crashAtCommit: 4,
@@ -20,18 +20,21 @@ const weights = {
 
 type FaultKind = keyof typeof weights;
 
-/** A fault of a plan. The numbers are fixed when the plan is made, so a fault can be removed alone. */
+/**
+ * A fault of a plan. All its numbers are fixed when the plan is made, so one fault can be removed
+ * without changing the others.
+ */
 export interface Fault {
   readonly number: number;
   readonly kind: FaultKind;
-  /** Milliseconds since the start. */
+  /** When the fault happens, in milliseconds since the start. */
   readonly at: number;
-  /** How long it lasts. */
+  /** How long the fault lasts, in milliseconds. */
   readonly ms: number;
-  /** Which machines it affects. */
+  /** A number that selects the machine. `other` selects a second one. */
   readonly target: number;
   readonly other: number;
-  /** A number from 0 to below 1 for what else differs. */
+  /** A number from 0 to below 1. It selects the details of the fault. */
   readonly amount: number;
 }
 
@@ -39,7 +42,7 @@ export interface Fault {
 export const faultyMs = 90_000;
 const maxFaults = 9;
 
-/** The faults of a seed, in the order of their times. */
+/** Returns the faults of a seed, in the order of their times. */
 export function planFaults(seed: number): readonly Fault[] {
   const random = new Randomness(seed);
   const kinds = (Object.keys(weights) as FaultKind[]).flatMap((kind) =>
@@ -49,7 +52,7 @@ export function planFaults(seed: number): readonly Fault[] {
   return Array.from({ length: count }, () => ({
     kind: random.oneOf(kinds) ?? 'crash',
     at: random.below(faultyMs),
-    // Shorter than a lease, or longer.
+    // The duration is either shorter or longer than a lease.
     ms: random.oneIn(3) ? random.between(16_000, 40_000) : random.between(50, 8000),
     target: random.below(1000),
     other: random.below(1000),
@@ -76,7 +79,7 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
     case 'crashAtCommit':
       return armCrash(cluster, server, fault);
     case 'pause':
-      // SIGSTOP. Its messages and timers wait.
+      // The machine is paused, like with SIGSTOP. Its messages and timers wait.
       pick(amount < 0.8 ? servers : clients, fault.target).pausedUntil = until;
       return;
     case 'clockStep':
@@ -129,7 +132,7 @@ function pick(machines: readonly Machine[], number: number): Machine {
   return machines[number % machines.length] as Machine;
 }
 
-/** A fault as text. */
+/** Returns a fault as text. */
 export function describeFault({ number, kind, at, ms, target, other, amount }: Fault): string {
   return `${number}: ${kind} at ${at} for ${ms} ms (${target}, ${other}, ${amount.toFixed(3)})`;
 }

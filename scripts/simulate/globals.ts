@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Randomness } from '../chaos/randomness.ts';
 import type { World } from './world.ts';
 
-// Replaces time and randomness of the process while a simulation runs. The programs under test use
-// their own defaults then: the system clock, the clock that nobody can set, and random ids.
+// Replaces the time and the randomness of the process while a simulation runs. So the programs
+// under test can use their own defaults: the system clock, the monotonic clock, and random ids.
 
 const real = {
   Date: globalThis.Date,
@@ -31,7 +31,7 @@ class Timer {
 }
 
 /**
- * Installs the time and the randomness of the world. Code that runs outside of any event of the world
+ * Installs the time and the randomness of the world. Code that runs outside of the world's events
  * keeps the real ones. Returns a function that restores everything.
  */
 export function installGlobals(world: World, seed: number): () => void {
@@ -46,7 +46,7 @@ export function installGlobals(world: World, seed: number): () => void {
       getRandomValues: (bytes: ArrayBufferView) => fill(bytes, random),
       randomUUID: () => randomUuid(random),
     }),
-    // The real one answers from another thread, at a time that no seed decides.
+    // The real function answers from another thread, at a time that the seed does not decide.
     replace(crypto.subtle, {
       digest: async (_: string, bytes: Uint8Array) =>
         new Uint8Array(createHash('sha256').update(bytes).digest()).buffer,
@@ -55,7 +55,7 @@ export function installGlobals(world: World, seed: number): () => void {
   ];
   const onRejection = (error: unknown) => {
     const { current } = world;
-    // A program that has crashed cannot handle anything.
+    // A crashed program cannot handle a rejection, so it is ignored.
     if (current?.isUp) world.fail(`${current.name}: unhandled rejection: ${describe(error)}`);
   };
   process.on('unhandledRejection', onRejection);
@@ -134,7 +134,7 @@ function replace(target: object, properties: object): () => void {
   };
 }
 
-/** An error as one line. */
+/** Returns an error as one line. */
 export function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -6,21 +6,25 @@ export interface HttpService {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
-/** Chunks of a response that may be on their way. The sender waits for the receiver then. */
+/**
+ * Maximum number of chunks of a response that have not arrived yet. At this limit, the sender waits
+ * for the receiver.
+ */
 const window = 8;
 
 /**
- * The network between machines. Each message takes a random time. A connection keeps the order of its
- * messages; different connections overtake each other. Messages wait while a link is partitioned.
+ * The network between machines. Each message takes a random time. The messages of one connection
+ * stay in order. Messages of different connections can overtake each other. While a link is
+ * partitioned, messages wait.
  */
 export class Network {
   readonly #world: World;
   /** The end of each partition, by the names of both machines. */
   readonly #blocked = new Map<string, number>();
   readonly #connections = new Set<Connection>();
-  /** Messages take this much longer until then. */
+  /** Until this time, messages take longer. */
   slowUntil = 0;
-  /** Requests that are safe to repeat may arrive twice until then. */
+  /** Until this time, requests that are safe to repeat may arrive twice. */
   repeatUntil = 0;
 
   constructor(world: World) {
@@ -32,7 +36,7 @@ export class Network {
     for (const link of [linkOf(a, b), linkOf(b, a)]) this.#blocked.set(link, this.#world.now + ms);
   }
 
-  /** When a message that is sent now arrives. */
+  /** Returns the time at which a message that is sent now arrives. */
   arrival(from: Machine, to: Machine): number {
     const { now, random } = this.#world;
     const isSlow = this.slowUntil > now;
@@ -40,7 +44,7 @@ export class Network {
     return Math.max(now, this.#blocked.get(linkOf(from, to)) ?? 0) + delayMs;
   }
 
-  /** True if no message passes between the machines now. */
+  /** Returns true if the link between the machines is partitioned now. */
   isPartitioned(a: Machine, b: Machine): boolean {
     return (this.#blocked.get(linkOf(a, b)) ?? 0) > this.#world.now;
   }
@@ -51,7 +55,7 @@ export class Network {
       if (connection.client === machine || connection.server === machine) connection.break();
   }
 
-  /** A `fetch` for a client. `pick` chooses the server of each request. */
+  /** Returns a `fetch` for a client. `pick` chooses the server of each request. */
   fetchFrom(client: Machine, pick: () => HttpService | undefined) {
     return (url: URL, init: RequestInit): Promise<Response> => {
       const service = pick();
@@ -71,7 +75,7 @@ export class Network {
     };
   }
 
-  /** Sends the request once more, as a proxy does that got no answer. Nobody reads the answer. */
+  /** Sends the request once more, like a proxy that got no answer. The second answer is ignored. */
   #repeat(client: Machine, service: HttpService, url: URL, init: RequestInit): void {
     const { signal: _, ...rest } = init;
     const { machine } = service;
@@ -102,7 +106,7 @@ class Connection {
   readonly #network: Network;
   readonly #service: HttpService;
   readonly #abort = new AbortController();
-  /** The time of the last message to each side. Later messages arrive later. */
+  /** The arrival time of the last message to each side. Later messages must arrive after it. */
   readonly #lastAt = { client: 0, server: 0 };
   #isOver = false;
   #fail: (error: Error) => void = () => {};
@@ -138,7 +142,7 @@ class Connection {
     });
   }
 
-  /** Both sides learn that the connection is gone. */
+  /** Breaks the connection. Both sides get an error. */
   readonly break = (): void => {
     if (this.#isOver) return;
     this.#end();
@@ -187,7 +191,7 @@ class Connection {
     if (reader !== undefined) pump().catch(() => this.break());
   }
 
-  /** The client ends the connection. */
+  /** Closes the connection from the side of the client. */
   #leave(): void {
     if (this.#isOver) return;
     this.#send('server', 'loses a client', () => this.#abort.abort(), true);
@@ -212,7 +216,7 @@ class Connection {
   }
 }
 
-/** Lets a sender wait until a part of its chunks has arrived. */
+/** Makes a sender wait while too many of its chunks have not arrived. */
 class Acks {
   #pending = 0;
   #wake: () => void = () => {};

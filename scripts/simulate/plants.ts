@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-/** Faults of earlier versions that the simulation can put back, to show that it finds them. */
+/** Faults of earlier versions. The simulation can plant them again, to show that it finds them. */
 export const plants = ['A', 'B', 'C'] as const;
 
 /**
@@ -10,7 +10,7 @@ export const plants = ['A', 'B', 'C'] as const;
  */
 export type Plant = (typeof plants)[number];
 
-/** A change to a source file that takes a fix out. */
+/** A change to a source file that removes a fix. */
 interface Mutation {
   /** The end of the file's path. */
   readonly file: string;
@@ -18,7 +18,10 @@ interface Mutation {
   readonly replace: string;
 }
 
-/** B and the rest of A need no mutation: the models of the stores do them. */
+/**
+ * The changes of each planted fault. Fault B and a part of fault A need no change, because the
+ * store models contain them.
+ */
 const mutations: Readonly<Record<Plant, readonly Mutation[]>> = {
   A: [
     {
@@ -32,8 +35,9 @@ const mutations: Readonly<Record<Plant, readonly Mutation[]>> = {
 };
 
 /**
- * Changes the sources of a plant while they are loaded. Call it before anything imports them. The
- * returned function throws if a source was not loaded or has changed, so that no plant gets lost.
+ * Changes the sources of a planted fault while they are loaded. Call it before any module imports
+ * them. The returned function throws if a source was not loaded or does not contain the searched
+ * text. So a planted fault is never missing unnoticed.
  */
 export function plantFault(plant: Plant): () => void {
   const missing = new Set(mutations[plant]);

@@ -1,16 +1,16 @@
 import { type SeedOptions, type SeedResult, simulateSeed } from './simulate-seed.ts';
 
-/** A failed seed with the fewest faults that still fail. */
+/** A failed seed, with the smallest set of faults that still fails. */
 export interface Failure {
   readonly seed: number;
   readonly problems: readonly string[];
-  /** The numbers of the faults that are needed. */
+  /** The numbers of the faults that are needed for the failure. */
   readonly faults: readonly number[];
   /** The arguments that repeat the run. */
   readonly replay: string;
 }
 
-/** What the runs did in total. */
+/** The totals of all runs. */
 export interface Totals {
   seeds: number;
   steps: number;
@@ -20,15 +20,15 @@ export interface Totals {
 }
 
 interface RunOptions extends Omit<SeedOptions, 'seed' | 'faults' | 'keepTrace'> {
-  /** The first seed. The next ones follow. */
+  /** The first seed. The following seeds are the next numbers. */
   readonly first: number;
   readonly count: number;
   readonly onFailure: (failure: Failure) => void;
-  /** Stops at the first failure. Default: false. */
+  /** If true, the run ends at the first failure. Default: false. */
   readonly isEndedByFailure?: boolean | undefined;
 }
 
-/** Runs several seeds and shrinks those that fail. */
+/** Runs several seeds. For each failed seed, it searches for the smallest set of faults. */
 export async function runSeeds(options: RunOptions): Promise<Totals> {
   const { first, count, onFailure, isEndedByFailure = false, ...rest } = options;
   const totals = { seeds: 0, steps: 0, records: 0, messages: 0, faults: 0 };
@@ -46,12 +46,14 @@ export async function runSeeds(options: RunOptions): Promise<Totals> {
   return totals;
 }
 
-/** A plan has at most nine faults, so a failure is shrunk within this many runs. */
+/**
+ * Maximum number of runs to shrink a failure. A plan has at most nine faults, so this is enough.
+ */
 const maxRuns = 60;
 
 /**
- * Removes faults while the run still fails: first halves, then single ones (delta debugging). A run is
- * repeated from the start each time, so the result fails exactly as it says.
+ * Removes faults as long as the run still fails: first half of them, then single ones (delta
+ * debugging). Each run starts from the beginning, so the reported failure can be repeated exactly.
  */
 async function shrink(options: SeedOptions, failed: SeedResult): Promise<Failure> {
   let last = failed;

@@ -12,9 +12,9 @@ import { type Machine, World } from './world.ts';
 
 export interface SeedOptions {
   readonly seed: number;
-  /** Default: the one that the seed chooses. */
+  /** The store. Default: the seed chooses it. */
   readonly store?: StoreKind | undefined;
-  /** The numbers of the faults to inject. Default: all of the seed's plan. */
+  /** The numbers of the faults to inject. Default: all faults of the seed's plan. */
   readonly faults?: readonly number[] | undefined;
   readonly plant?: Plant | undefined;
   readonly keepTrace?: boolean | undefined;
@@ -26,16 +26,16 @@ export interface SeedResult {
   readonly problems: readonly string[];
   /** The faults that were injected. */
   readonly faults: readonly Fault[];
-  /** A hash of the run. It is equal for equal options. */
+  /** A hash of the run. Runs with equal options have equal hashes. */
   readonly digest: string;
   readonly steps: number;
   readonly trace: readonly string[];
-  /** Numbers for the summary. */
+  /** The numbers of records and messages, for the summary. */
   readonly records: number;
   readonly messages: number;
 }
 
-/** How long the cluster may need to recover after the last fault. */
+/** The maximum time in which the cluster must recover after the last fault. */
 const recoveryMs = 900_000;
 
 /** Runs one simulation from start to end. */
@@ -48,7 +48,8 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
     random.seed(),
     random.seed(),
   ];
-  // Most seeds use the models, which are faster and fail in more ways than a real file.
+  // Most seeds use the models of the stores. They are faster than a real file, and can fail in more
+  // ways.
   const { store = random.oneOf(['sqlite', 'sqlite', 'postgres', 'postgres', 'file']) } = options;
   const plan = planFaults(planSeed);
   const faults = plan.filter(({ number }) => options.faults?.includes(number) ?? true);
@@ -80,7 +81,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   }
 }
 
-/** Two clients that create tasks, send messages and follow what happens. */
+/** Two clients that create tasks, send messages and follow the tasks. */
 class Workload {
   readonly sent: SentMessage[] = [];
   readonly handles: TaskHandle[] = [];
@@ -105,7 +106,8 @@ class Workload {
             )
           ).id,
         );
-      // The rows of a commit do not contain what follows from it.
+      // The rows that are stored with a commit do not contain later rows, so the next commit is the
+      // first one with all tasks.
       cluster.firstCommit = cluster.disk.commits + 1;
       for (const id of ids) this.#follow(first, client.task(id));
       for (const machine of others)
@@ -116,7 +118,7 @@ class Workload {
     });
   }
 
-  /** Number of records in the store. */
+  /** The number of records in the store. */
   get records(): number {
     return [...this.#cluster.disk.state.sessions.values()].reduce(
       (sum, { records }) => sum + records.length,
@@ -124,20 +126,23 @@ class Workload {
     );
   }
 
-  /** True if all messages are sent, no run is open, and all clients have everything. */
+  /**
+   * Returns true if all messages are sent, no run is open, and all clients have received
+   * everything.
+   */
   isSettled(): boolean {
     if (this.#working > 0) return false;
     return this.handles.every((handle) => {
       const row = this.#cluster.disk.state.sessions.get(sessionId(handle.id))?.row;
       const { connection, state } = handle.snapshot();
-      // The stream of a task whose last run failed has ended.
+      // If the last run of a task failed, its stream has ended.
       const isConnected = connection.state === 'live' || connection.state === 'ended';
       const isUpToDate = isConnected && state.through === row?.through;
       return row !== undefined && !hasWork(row) && isUpToDate;
     });
   }
 
-  /** What is not settled, as text. */
+  /** Returns a text about the tasks and their clients, for a run that did not settle. */
   describe(): string {
     const tasks = this.handles.map((handle) => {
       const row = this.#cluster.disk.state.sessions.get(sessionId(handle.id))?.row;
@@ -160,13 +165,15 @@ class Workload {
         await this.#cluster.world.sleep(machine, this.#random.below(25_000), 'thinks');
         const text = `m${n}-of-${machine.name}-to-${handle.id}`;
         const { offset } = await this.#retry(machine, () => handle.send(text, { key: text }));
-        const ackedAt = this.#cluster.world.now;
-        this.sent.push({ task: handle.id, text, ackedAt, offset });
+        this.sent.push({ task: handle.id, text, offset });
       }
     });
   }
 
-  /** A stream ends with its task. The application opens it again, because a message resumes the task. */
+  /**
+   * Opens a stream again after it has ended. A stream ends with its task, but a later message
+   * resumes the task.
+   */
   #onChange(machine: Machine, handle: TaskHandle): void {
     const { world, disk } = this.#cluster;
     if (handle.snapshot().connection.state !== 'ended') return;
@@ -177,7 +184,7 @@ class Workload {
     world.schedule(machine, 1000, 'reconnects', () => handle.reconnect());
   }
 
-  /** Repeats a request until it succeeds. The key makes repeats safe. */
+  /** Repeats a request until it succeeds. The idempotency key makes this safe. */
   async #retry<T>(machine: Machine, request: () => Promise<T>): Promise<T> {
     const { world } = this.#cluster;
     for (;;) {

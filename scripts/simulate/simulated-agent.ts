@@ -8,14 +8,17 @@ import type { Machine, World } from './world.ts';
 
 export const agentName = 'simulated-agent';
 
-/** A tool run: which tool, for which message, and when. */
+/** One execution of a tool, with its message and its time. */
 export interface ToolRun {
   readonly tool: string;
   readonly message: string;
   readonly at: number;
 }
 
-/** The texts that the agent sends before its tool calls and after their results. */
+/**
+ * The text that the agent sends before its tool calls. `expectedEnd` is the text after their
+ * results.
+ */
 export const expectedBegin = (message: string): string => `Begin ${message}: one two three four.`;
 export const expectedEnd = (message: string): string => `End ${message}: five six seven.`;
 
@@ -23,11 +26,14 @@ interface AgentContext {
   readonly world: World;
   readonly machine: Machine;
   readonly log: Log;
-  /** Called when a tool runs. This is the effect on the outside world. */
+  /** Called when a tool runs. It stands for the tool's effect outside of the cluster. */
   readonly onToolRun: (run: ToolRun) => void;
 }
 
-/** The agent of one server. Its answers follow from the request alone, so any server can continue a run. */
+/**
+ * Creates the agent of one server. Its answers depend only on the request, so any server can
+ * continue a run.
+ */
 export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext): Agent {
   const { start } = machine;
   const tool = (name: string, afterCrash: 'repeat' | 'fail') =>
@@ -35,7 +41,7 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
       ...{ name, afterCrash, description: `Does it, with afterCrash ${afterCrash}` },
       input: z.object({ message: z.string() }),
       execute: async ({ message }) => {
-        // A program that has crashed has no effects.
+        // A crashed program has no effects.
         if (machine.start === start) onToolRun({ tool: name, message, at: world.now });
         await world.sleep(machine, randomDelayMs(world) * 4, 'tool works');
         return `${name} did ${message}`;
@@ -54,7 +60,10 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
   }) as Agent;
 }
 
-/** Short most of the time. Sometimes so long that a run outlives a lease. */
+/**
+ * Returns a random delay. It is usually short, but sometimes so long that a run takes longer than a
+ * lease.
+ */
 function randomDelayMs({ random }: World): number {
   return random.oneIn(4) ? random.between(500, 3000) : random.between(2, 60);
 }
@@ -70,7 +79,7 @@ function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
   return [expectedBegin(message), call('charge'), call('look')];
 }
 
-/** The text of an item. */
+/** Returns the text of an item. */
 export function textOf(item: Pick<Item, 'parts'> | undefined): string {
   return (item?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }

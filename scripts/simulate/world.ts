@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto';
 import { Randomness } from '../chaos/randomness.ts';
 
 // The scheduler of the simulation. Everything that a program waits for is an event here: timers,
-// messages, and answers of disks. One event runs at a time, together with all promise reactions that
-// follow from it. The seed decides which event is next, so the same seed gives the same run.
+// messages, and answers of disks. One event runs at a time, together with all promise reactions
+// that it causes. The seed decides which event is next, so the same seed gives the same run.
 
 interface Event {
   at: number;
-  /** Decides between events of the same moment. */
+  /** The order of events that have the same time. */
   readonly order: number;
   readonly machine: Machine;
-  /** The start of the machine that the event belongs to. A crash removes its events. */
+  /**
+   * The start of the machine to which the event belongs. After a crash, the event has no effect.
+   */
   readonly start: number;
   readonly label: string;
   readonly run: () => void;
@@ -21,7 +23,7 @@ interface Event {
 export class Machine {
   readonly name: string;
   isUp = true;
-  /** Counts the starts. Events and handles of an earlier start have no effect. */
+  /** The number of starts so far. Events and handles of an earlier start have no effect. */
   start = 1;
   pausedUntil = 0;
   /** The time of day minus the true time, in milliseconds. */
@@ -34,22 +36,22 @@ export class Machine {
   }
 }
 
-/** Real functions, kept before the simulation replaces them. */
+/** The real function. It is read before the simulation replaces it. */
 const { setImmediate: realImmediate } = globalThis;
 
 /** The time of day at the start of each simulation. */
 const epochMs = Date.UTC(2026, 0, 1);
-/** A guard against endless loops. A normal run needs a tenth of it. */
+/** Maximum number of events, to stop endless loops. A normal run needs a tenth of it. */
 const maxEvents = 200_000;
 
 export class World {
-  /** Milliseconds since the start, by a clock that nobody can set. */
+  /** Milliseconds since the start. No machine can set this clock. */
   now = 0;
   /** The machine whose event runs now. */
   current: Machine | undefined;
   /** Number of events so far. */
   steps = 0;
-  /** Decides about delays and order. */
+  /** Decides delays and the order of events. */
   readonly random: Randomness;
   readonly problems: string[] = [];
   readonly #queue: Event[] = [];
@@ -62,19 +64,22 @@ export class World {
     this.#trace = options.keepTrace ? [] : undefined;
   }
 
-  /** The time of day on a machine. */
+  /** Returns the time of day on a machine. */
   timeOf(machine: Machine | undefined): number {
     return Math.floor(epochMs + this.now + (machine?.clockErrorMs ?? 0));
   }
 
-  /** Runs `run` on a machine after a delay, unless the machine crashes before. Returns a cancel function. */
+  /**
+   * Runs `run` on a machine after a delay, unless the machine crashes before. Returns a function
+   * that cancels it.
+   */
   schedule(machine: Machine, delayMs: number, label: string, run: () => void): () => void {
-    // The fraction shuffles events of the same millisecond.
+    // The random fraction shuffles the events of the same millisecond.
     const at = this.now + Math.max(0, delayMs) + this.random.next() / 10;
     return this.scheduleAt(machine, at, label, run);
   }
 
-  /** Like `schedule`, at an exact time. */
+  /** Runs `run` at an exact time. Otherwise it is like `schedule`. */
   scheduleAt(machine: Machine, at: number, label: string, run: () => void): () => void {
     const { start } = machine;
     const event = { at, order: ++this.#order, machine, start, label, run, isCanceled: false };
@@ -89,7 +94,7 @@ export class World {
     return new Promise((resolve) => void this.schedule(machine, delayMs, label, resolve));
   }
 
-  /** Ends a machine. Its timers, messages and handles have no effect any more. */
+  /** Crashes a machine. Its timers, messages and handles have no effect afterwards. */
   crash(machine: Machine): void {
     if (!machine.isUp) return;
     this.note(`${machine.name} crashes`);
@@ -108,23 +113,23 @@ export class World {
     this.#trace?.push(text);
   }
 
-  /** Reports that a law does not hold. */
+  /** Reports that a law is violated. */
   fail(problem: string): void {
     this.note(`PROBLEM ${problem}`);
     if (!this.problems.includes(problem)) this.problems.push(problem);
   }
 
-  /** The trace as text. Empty unless it is kept. */
+  /** The lines of the trace. Empty if the trace is not kept. */
   get trace(): readonly string[] {
     return this.#trace ?? [];
   }
 
-  /** A hash of everything that happened. */
+  /** Returns a hash of the whole run so far. */
   digest(): string {
     return this.#hash.copy().digest('hex').slice(0, 16);
   }
 
-  /** Runs events until `isDone` returns true or the time is over. Returns whether it is done. */
+  /** Runs events until `isDone` returns true or the time is over. Returns true if it is done. */
   async runUntil(isDone: () => boolean, deadlineMs: number): Promise<boolean> {
     while (!isDone()) {
       const next = this.#queue[0];
@@ -158,7 +163,7 @@ export class World {
     } catch (error) {
       this.fail(`${machine.name}: ${event.label} threw ${String(error)}`);
     }
-    // All promise reactions run before the next macrotask.
+    // Waits for a macrotask, because all promise reactions run before it.
     await new Promise<void>((resolve) => void realImmediate(resolve));
     this.current = undefined;
   }

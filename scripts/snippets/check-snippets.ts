@@ -5,7 +5,10 @@ import { API } from 'typescript/unstable/async';
 import type { Snippet } from './read-snippets.ts';
 import type { SnippetOutcome } from './run-in-process.ts';
 
-/** Snippets as files of one folder inside the repository, so that imports resolve as in an example. */
+/**
+ * Snippets as files in one folder inside the repository. So their imports resolve like those of an
+ * example.
+ */
 export interface SnippetFiles {
   readonly folder: string;
   readonly files: ReadonlyMap<string, Snippet>;
@@ -19,14 +22,18 @@ export function writeSnippets(snippets: readonly Snippet[]): SnippetFiles {
   for (const snippet of snippets) {
     const slug = snippet.document.replace(/\.md$/, '').replace(/[^a-zA-Z0-9]+/g, '-');
     const file = join(folder, `${slug}-${snippet.line}.${snippet.language}`);
-    // The export makes a module of a snippet without imports. It adds no line above the code.
+    // The export turns a snippet without imports into a module. It is at the end, so that line
+    // numbers stay the same.
     writeFileSync(file, `${snippet.code}export {};\n`);
     files.set(file, snippet);
   }
   return { folder, files, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The strictness of a careful user: `strict`, and the two checks that it leaves out. */
+/**
+ * The compiler options of a careful user: `strict`, and the two checks that `strict` does not
+ * include.
+ */
 const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -55,8 +62,9 @@ const compilerOptions = {
 };
 
 /**
- * The type errors of all snippets, each with its place in the document. One program holds them all. The
- * compiler checks only the snippets: the sources of the packages are checked by `npm run build`.
+ * Returns the type errors of all snippets, each with its place in the document. All snippets are in
+ * one program. The compiler checks only the snippets, because `npm run build` checks the sources of
+ * the packages.
  */
 export async function typeErrors({ folder, files }: SnippetFiles): Promise<readonly string[]> {
   const config = join(folder, 'tsconfig.json');
@@ -84,15 +92,17 @@ export async function typeErrors({ folder, files }: SnippetFiles): Promise<reado
   }
 }
 
-/** A snippet that ran, and what became of it. */
+/** A snippet that ran, and its outcome. */
 export interface RanSnippet extends SnippetOutcome {
   readonly snippet: Snippet;
 }
 
-/** This package listens to rejections that nobody handles, so its snippets run after the others. */
+/**
+ * Matches snippets that run after the others, because this package listens to unhandled rejections.
+ */
 const listensToProcess = /from '@openai\/agents'/;
 
-/** Runs all snippets that can run. They share a process, which loads the packages once. */
+/** Runs all snippets that can run. They share a process, so that the packages are loaded once. */
 export function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
   const able = [...files].filter(([, snippet]) => snippet.checkOnly === undefined);
   const [first = [], last = []] = [false, true].map((isLast) =>
@@ -122,16 +132,16 @@ async function runTogether(
     const snippet = group[index]?.[1];
     return snippet === undefined ? [] : [{ ...outcome, snippet }];
   });
-  // A snippet that throws ends its process. Those after it run in the next one.
+  // A snippet that throws ends its process. The following snippets run in the next process.
   const rest = group.slice(outcomes.length);
   return rest.length === 0 ? ran : [...ran, ...(await runTogether(folder, `${name}-`, rest))];
 }
 
-/** A snippet that never ends is stopped after this time, and the error names it. */
+/** The time after which a snippet that does not end is stopped. The error names the snippet. */
 const stuckMs = 120_000 * Number(process.env['MILLRACE_TEST_PATIENCE'] ?? 1);
 
 function run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  // Without keys of the machine, snippets behave the same everywhere.
+  // The keys of this machine are removed, so that snippets behave the same everywhere.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/_API_KEY$|^NODE_OPTIONS$|^VITEST/.test(name)),
   );

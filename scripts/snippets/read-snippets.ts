@@ -3,34 +3,40 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 /** A fenced block of TypeScript in a document. */
 export interface Snippet {
   readonly document: string;
-  /** The line of the document on which the first line of the code stands. */
+  /** The number of the line in the document that contains the first line of the code. */
   readonly line: number;
   readonly language: 'ts' | 'tsx';
   readonly code: string;
   /** The output that the document shows for the snippet. Empty if it shows none. */
   readonly printed: string;
-  /** Why the snippet cannot run in a test. Only its types are checked then. */
+  /** Why the snippet cannot run in a test. If it is set, only the types are checked. */
   readonly checkOnly?: string;
 }
 
-/** A fence that does not follow the convention of CONTRIBUTING.md. */
+/** A fence that does not follow the rules in CONTRIBUTING.md. */
 export interface BadFence {
   readonly document: string;
   readonly line: number;
   readonly problem: string;
 }
 
-/** Documents whose snippets are tests. Changesets and decisions are notes of their day. */
+/**
+ * The documents whose snippets are tests. Changesets and decisions are excluded, because they
+ * describe a past state.
+ */
 export const documents: readonly string[] = globSync('**/*.md', {
   exclude: ['**/node_modules/**', '**/dist/**', '.changeset/**', '.snippets/**', 'docs/site/**'],
 })
   .filter((path) => !path.startsWith('decisions/'))
   .sort();
 
-/** Documents import from `millrace`, and examples from the packages. Both have the same exports. */
+/**
+ * Removes the scope from imports. Documents import from `millrace`, and examples from the packages,
+ * which have the same exports.
+ */
 const withoutScope = (code: string) => code.replaceAll("'@millrace/", "'millrace/");
 
-/** True if the code is a piece of a file whose own tests run it. */
+/** Returns true if the code is a part of a file that has its own tests. */
 function isPieceOf(code: string, path: string): boolean {
   return existsSync(path) && withoutScope(readFileSync(path, 'utf8')).includes(withoutScope(code));
 }
@@ -38,7 +44,7 @@ function isPieceOf(code: string, path: string): boolean {
 const fence = /^```([a-z]*)(.*)\n([\s\S]*?)^```$/gm;
 const prints = /^\n?It prints:\n\n```text\n([\s\S]*?)^```$/m;
 
-/** All snippets of a document, and the fences that the tests would otherwise overlook. */
+/** Returns all snippets of a document, and the fences that the tests would overlook. */
 export function readSnippets(document: string): { snippets: Snippet[]; bad: BadFence[] } {
   const text = readFileSync(document, 'utf8');
   const snippets: Snippet[] = [];

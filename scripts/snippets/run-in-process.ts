@@ -1,6 +1,6 @@
-// Runs files one after the other in one process, and writes what each of them printed as JSON:
-// node run-in-process.ts files.json results.json. The next file starts when nothing keeps the process
-// alive, so output that comes late still belongs to the file that printed it.
+// Runs files one after the other in one process, and writes the output of each as JSON: node
+// run-in-process.ts files.json results.json. The next file starts when nothing keeps the process
+// alive. So late output still belongs to the file that printed it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -22,9 +22,11 @@ process.stdout.write = (chunk: string | Uint8Array): boolean => {
   return true;
 };
 
-/** Resolves when nothing keeps the process alive. So a snippet has to close what it opens. */
+/**
+ * Resolves when nothing keeps the process alive. So a snippet must close everything that it opens.
+ */
 const untilIdle = () =>
-  // The process would end if the promise resolved without the immediate.
+  // Without the immediate, the process would end before the promise resolves.
   new Promise<void>((resolve) => process.once('beforeExit', () => setImmediate(resolve)));
 
 async function runAll(): Promise<void> {
@@ -36,7 +38,7 @@ async function runAll(): Promise<void> {
     } catch (thrown) {
       error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     }
-    // Some libraries end the process when it is idle.
+    // The outcome is also recorded at exit, because some libraries end the process when it is idle.
     const record = () => {
       // A document always shows whole lines.
       if (printed !== '' && !printed.endsWith('\n')) printed += '\n';
@@ -44,7 +46,7 @@ async function runAll(): Promise<void> {
       writeFileSync(results, JSON.stringify(outcomes));
     };
     if (error !== undefined) {
-      // It may have left a server open, so the process would never be idle.
+      // The snippet may have left a server open, so the process would never be idle.
       record();
       process.exit();
     }

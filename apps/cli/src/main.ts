@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 
 const argv = process.argv.slice(2);
-// Scripts and installers call this, so nothing else is loaded.
+// Scripts and installers call `--version` often, so nothing else is loaded for it.
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   const { version } = await import('./package-files.ts');
   process.stdout.write(`${version()}\n`);
@@ -13,16 +13,19 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   process.exitCode = await runProcess(process, argv);
 }
 
-/** The sandbox lets no command change this folder. */
+/**
+ * Stores compiled code in a folder, so that later starts are faster. The sandbox does not let
+ * commands change this folder.
+ */
 async function cacheCompiledCode(): Promise<void> {
   const { makeFolder } = await import('./make-folder.ts');
   const { compileCacheFolder } = await import('./package-files.ts');
   try {
     const folder = compileCacheFolder(process.env);
-    // Node.js would try forever to create a folder below /proc.
+    // `makeFolder` is used, because Node.js would try forever to create a folder below /proc.
     makeFolder(folder);
     enableCompileCache(folder);
   } catch {
-    // There is no such folder, or no home. The command works without a cache.
+    // The folder cannot be created, or there is no home folder. The command works without a cache.
   }
 }

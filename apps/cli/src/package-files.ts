@@ -4,13 +4,15 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Returns the version in package.json. The path is the same for source, build and bundle. */
+/**
+ * Returns the version in package.json. The relative path is the same for source, build and bundle.
+ */
 export function version(): string {
   const manifest = new URL('../package.json', import.meta.url);
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version;
 }
 
-/** In the published package, and in a clone. */
+/** The places of the web page: first in the published package, then in a clone. */
 const pageFolders = ['../web/', '../../web/dist/'];
 
 /** Returns the folder of the built web page. Undefined if it was not built. */
@@ -24,8 +26,8 @@ export function pageFolder(): string | undefined {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the folder of the compiled code, which is in the user's own folder. In the folder for
- * temporary files another user could plant code, and so could a project if the path were relative.
+ * Returns the folder of the compiled code. It is below the user's home folder. In a folder for
+ * temporary files, another user could plant code. With a relative path, a project could do so.
  */
 export function compileCacheFolder(env: Env): string {
   const { XDG_CACHE_HOME: given = '' } = env;
@@ -34,8 +36,8 @@ export function compileCacheFolder(env: Env): string {
 }
 
 /**
- * Returns the paths whose content runs as this program the next time: its files, its compiled code
- * and Node.js. They need not exist.
+ * Returns the paths whose content this program runs at its next start: its files, its compiled code
+ * and Node.js. The paths need not exist.
  */
 export function ownPrograms(env: Env): readonly string[] {
   const paths = [
@@ -43,7 +45,7 @@ export function ownPrograms(env: Env): readonly string[] {
     pageFolder()?.replace(/(?<=.)\/$/, '') ?? '',
     process.argv[1] ?? '',
     process.execPath,
-    // Node.js uses another folder if a variable names one.
+    // Node.js uses another folder if an environment variable names one.
     getCompileCacheDir() ?? '',
     compileCacheFolder(env),
   ];

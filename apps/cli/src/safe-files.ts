@@ -2,16 +2,19 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import { Socket } from 'node:net';
 import { MillraceError } from '@millrace/core';
 
-/** A file that cannot be used. The message is the reason, without the path. */
+/** Thrown if a file cannot be used. The message is the reason, without the path. */
 class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
 
 interface ReadOptions {
   readonly maxBytes: number;
-  /** Whether to read only the first `maxBytes` of a larger file. Default: false, it is an error. */
+  /**
+   * If true, only the first `maxBytes` of a larger file are read. Default: false, which means that
+   * a larger file is an error.
+   */
   readonly clip?: boolean | undefined;
   /**
-   * Whether the file may be a pipe, such as `<(…)` of a shell. Use it only for a path that the user
-   * typed. Default: false.
+   * If true, the file may be a pipe, such as `<(…)` of a shell. Use it only for a path that the
+   * user typed. Default: false.
    */
   readonly pipes?: boolean | undefined;
 }
@@ -23,9 +26,10 @@ interface FileBytes {
 }
 
 /**
- * Reads the start of a file that may have been created by an untrusted person. It never waits for a
- * FIFO: such an open would block a thread, and then even `process.exit` waits for that thread.
- * Throws a `FileError` if it is not a regular file or is too large, or the error of the system.
+ * Reads the start of a file that an untrusted person may have created. It never waits for a FIFO.
+ * Opening a FIFO would block a thread, and then even `process.exit` would wait for that thread.
+ * Throws a `FileError` if the file is too large or not a regular file. If the file cannot be opened
+ * or read, throws the error of the system.
  */
 export async function readFileSafely(
   path: string,
@@ -33,7 +37,7 @@ export async function readFileSafely(
 ): Promise<FileBytes> {
   const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = fstatSync(fd);
-  // The socket closes the descriptor.
+  // The socket in `readPipe` closes the descriptor.
   if (pipes && stats.isFIFO())
     return { bytes: await readPipe(fd, path, maxBytes), isClipped: false };
   try {
@@ -56,8 +60,8 @@ function readStart(fd: number, maxLength: number): Buffer {
 }
 
 /**
- * Reads a pipe to its end. A socket waits for data in the event loop, where a signal can end the
- * process.
+ * Reads a pipe to its end. It uses a socket, because a socket waits for data in the event loop,
+ * where a signal can end the process.
  */
 async function readPipe(fd: number, path: string, maxBytes: number): Promise<Buffer> {
   const socket = new Socket({ fd, readable: true, writable: false });

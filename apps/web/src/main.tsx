@@ -1,4 +1,5 @@
-// Imported first, so that the request starts before the rest of the page is evaluated.
+// This module is imported first, so that its request starts before the rest of the page is
+// evaluated.
 import './server/early-stream.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';

@@ -1,4 +1,4 @@
-/** A Chat Completions answer with one tool call, in one read. */
+/** Returns a Chat Completions answer with one tool call, in one read. */
 export function callReads(): readonly Uint8Array[] {
   const call = { index: 0, id: 'call_1', type: 'function' };
   const chunks = [

@@ -13,7 +13,7 @@ import { wholeRun } from './whole-run.ts';
 
 const plan = { rounds: 21, warmUps: 5 };
 
-/** Measures what the agent loop adds to provider, log and fold. */
+/** Measures the cost that the agent loop adds to provider, log and fold. */
 export async function compareAgent(): Promise<void> {
   console.log('\nA whole run: a call, its tool, then 20,000 text deltas; every event consumed');
   await compareWarmRuns();
@@ -25,7 +25,7 @@ async function compareWarmRuns(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const log = sqliteLog({ path: join(folder, 'agent.db') });
   const { reads, title } = textWorkload();
-  // A new log for each run, because a program does not keep the records of 26 runs in memory.
+  // Each run gets a new log, because a real program does not keep the records of 26 runs in memory.
   const onMemory = async (run: typeof wholeRun | typeof drive) => {
     const inMemory = memoryLog();
     await run(inMemory, reads);

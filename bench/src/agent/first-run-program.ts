@@ -6,9 +6,10 @@ import { timed } from '../measure.ts';
 import { textWorkload } from '../workloads.ts';
 import { wholeRun } from './whole-run.ts';
 
-// Measures the first run of a process and prints the times. All modules are loaded and the log is
-// open before the run. `open` includes the opening of the log. Node loads its `fetch` at the first
-// use of it. The injected fetch of the bench needs it, and F1 does not, so it is loaded before.
+// Measures the first run of a process and prints the times. Before the run, all modules are loaded
+// and the log is open. With `open`, the time includes the opening of the log. Node loads its
+// `fetch` at the first use. Only the injected fetch of the bench needs it, and F1 does not. So
+// `fetch` is loaded before the measurement.
 const [what = '', folder = ''] = process.argv.slice(2);
 const { reads } = textWorkload();
 new Response('');

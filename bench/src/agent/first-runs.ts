@@ -14,7 +14,10 @@ const rows = [
   { what: 'SQLite open', name: 'the same, and the opening of a new file', goal: '' },
 ] as const;
 
-/** Measures the first run of a process, when no code is compiled yet. Each row has a new process per round. */
+/**
+ * Measures the first run of a process, when no code is compiled yet. Each row uses a new process in
+ * each round.
+ */
 export function compareFirstRuns(): void {
   const measured = new Rounds(rows.length);
   for (let round = 0; round < rounds; round++) measured.add(rows.map(({ what }) => timesOf(what)));

@@ -11,7 +11,7 @@ const resolutionMs = 5;
 
 /**
  * Streams many sessions at once in one process and measures the event-loop delay. The models do not
- * wait: a word that is read late is read together with the next one.
+ * wait for the process. If a word is read late, it is read together with the next one.
  */
 export async function streamMany(): Promise<void> {
   let most = 0;
@@ -34,7 +34,7 @@ async function delaysWith(sessions: number) {
     () => new SteadyModel(deltasPerSecond * seconds, 1000 / deltasPerSecond),
   );
   const listeners = models.map(async (model, index) => {
-    // Spread the starts over a second, as with real users.
+    // The starts are spread over a second, like those of real users.
     await setTimeout((index / sessions) * 1000);
     await listen(log, model, (lateMs) => lateness.record(1 + Math.max(0, Math.round(lateMs))));
   });
@@ -49,7 +49,7 @@ async function delaysWith(sessions: number) {
   await log.close();
   const sum = (of: (model: SteadyModel) => number) => models.reduce((all, one) => all + of(one), 0);
   return {
-    // The measured value includes the sampling interval.
+    // The sampling interval is subtracted, because the measured value includes it.
     loopMs: Math.max(0, delay.percentile(99) / 1e6 - resolutionMs),
     lateMs: lateness.percentile(99) - 1,
     busy,
@@ -57,7 +57,7 @@ async function delaysWith(sessions: number) {
   };
 }
 
-/** Reads a whole run and reports how late each text arrived. */
+/** Reads a whole run and reports the delay of each text. */
 async function listen(
   log: Log,
   model: SteadyModel,

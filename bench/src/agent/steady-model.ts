@@ -21,7 +21,7 @@ export class SteadyModel {
     );
   }
 
-  /** The time at which the word at this position of the text is due. */
+  /** Returns the time at which the word at this position of the text is due. */
   dueAt(at: number): number {
     return this.#startedAt + (at / word.length + 1) * this.#everyMs;
   }
@@ -31,7 +31,7 @@ export class SteadyModel {
     this.#startedAt = performance.now();
     while (this.words < this.#words) {
       await waitUntil(this.dueAt(text.length));
-      // Take all words that are due by now, as a socket read would.
+      // All words that are due by now arrive together, like in one read of a socket.
       const now = performance.now();
       do {
         text.append(word);

@@ -10,7 +10,7 @@ const look = defineTool({
   execute: async ({ at }) => `${at} is there`,
 });
 
-/** A whole run of an agent: a call, its tool, then the answer. An observer receives every event. */
+/** Runs an agent once: a call, its tool, then the answer. An observer receives every event. */
 export async function wholeRun(log: Log, reads: readonly Uint8Array[]): Promise<void> {
   let requests = 0;
   const answers = [callReads(), reads];

@@ -6,7 +6,7 @@ import { startServerProcess } from './server-process.ts';
 import { openStore, type StoreLocation, type Stores } from './stores.ts';
 
 const words = 200;
-/** Long enough that no delta is merged with another one, as with the first delta of an answer. */
+/** The pause between two deltas. It is so long that no delta is merged with another one. */
 const pauseMs = 50;
 
 /** Measures the time from an append in one process until a viewer of another process receives it. */

@@ -7,7 +7,8 @@ import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
 import { promptClock } from '../server/servers.ts';
 import { openStore, type StoreLocation } from './stores.ts';
 
-// One of several servers. It streams any session of a log that another process writes.
+// The program of one of several servers. It streams the sessions of a log that another process
+// writes.
 
 const { log } = await openStore(JSON.parse(process.argv[2] ?? '{}') as StoreLocation);
 const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });

@@ -8,7 +8,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { startPostgres } from '../../../packages/log/src/testing/start-postgres.ts';
 import { startRedis } from '../../../packages/log/src/testing/start-redis.ts';
 
-/** Where a log is stored, so that another process can open the same log. Default: in memory. */
+/** Where a log is stored. Another process can open the same log with it. Default: in memory. */
 export interface StoreLocation {
   readonly name: string;
   readonly path?: string;
@@ -22,7 +22,7 @@ export interface Stores extends AsyncDisposable {
   readonly cluster: StoreLocation;
 }
 
-/** Starts Postgres and Redis on free ports. They are stopped on disposal. */
+/** Starts Postgres and Redis on free ports. They are stopped when the result is disposed. */
 export async function startStores(): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   const postgres = await startPostgres({ isSafe: true });

@@ -7,7 +7,10 @@ import { makeHome, msToPrompt, msToVersion } from './start.ts';
 
 const rounds = 11;
 
-/** Measures the time to print a version and to show the prompt, for Millrace and for other programs. */
+/**
+ * Measures how long Millrace and other programs take to print their version, and to show the
+ * prompt.
+ */
 export async function compareColdStart(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const all = programs();

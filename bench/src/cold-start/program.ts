@@ -2,19 +2,21 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A command that is started as a user starts it. */
+/** A command to start, in the same way as a user starts it. */
 export interface Program {
   readonly name: string;
   /** The arguments of Node. */
   readonly argv: readonly string[];
-  /** Text on the screen when the user can type. The program must write it in one piece. */
+  /**
+   * The text that is on the screen when the user can type. The program must write it in one piece.
+   */
   readonly prompt: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Files in its home folder, so that it does not ask about trust and sign-in. */
+  /** Files in the program's home folder. They prevent questions about trust and sign-in. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** The time of Node alone. */
+/** Node alone. Its time is the lower limit of all others. */
 const nodeOnly: Program = {
   name: 'node, printing one word',
   argv: ['-e', 'process.stdout.write("ready\\n"); setTimeout(() => {}, 200)'],
@@ -23,7 +25,7 @@ const nodeOnly: Program = {
 
 const ours = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 
-// The same key for all programs that accept it. No request is sent.
+// All programs that accept this key get the same one. No request is sent.
 const env = { GEMINI_API_KEY: 'none' };
 
 const geminiSettings = JSON.stringify({

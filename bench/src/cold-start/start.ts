@@ -4,7 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Program } from './program.ts';
 
-/** Creates the home and working folder of a program. It is kept between starts, as for a real user. */
+/**
+ * Creates the home folder and the working folder of a program. They are kept between starts, as on
+ * a user's machine.
+ */
 export function makeHome(folder: string, { files = {} }: Program): string {
   mkdirSync(join(folder, 'work'), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
@@ -14,7 +17,9 @@ export function makeHome(folder: string, { files = {} }: Program): string {
   return folder;
 }
 
-/** Milliseconds from the start to the exit of a program that only prints its version. */
+/**
+ * Returns the milliseconds from the start to the exit of a program that only prints its version.
+ */
 export async function msToVersion({ argv }: Program, home: string): Promise<number> {
   const start = performance.now();
   const child = spawn(process.execPath, [...argv], { ...spawnOptions(home, {}), stdio: 'ignore' });
@@ -25,7 +30,7 @@ export async function msToVersion({ argv }: Program, home: string): Promise<numb
 
 const size = 'stty cols 100 rows 30';
 
-/** Milliseconds from the start until the prompt appears in a terminal. */
+/** Returns the milliseconds from the start until the prompt appears in a terminal. */
 export async function msToPrompt(
   { name, argv, prompt, env = {} }: Program,
   home: string,

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** Only writes texts as rows, to measure the cost of SQLite itself. */
+/** Writes texts as rows, and does nothing else. It measures the cost of SQLite itself. */
 export class BareSqlite {
   readonly #database: DatabaseSync;
   readonly #statements;

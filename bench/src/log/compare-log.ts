@@ -13,7 +13,7 @@ import { compareFollowers } from './followers.ts';
 import { compareResume } from './resume.ts';
 import { compareThroughput } from './throughput.ts';
 
-/** Measures what the log adds between bytes and events. */
+/** Measures the cost that the log adds between bytes and events. */
 export async function compareLog(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   try {
@@ -32,7 +32,8 @@ const plan = { rounds: 7, warmUps: 2 };
 
 async function compareStores(folder: string): Promise<void> {
   const { reads, title } = textWorkload();
-  // Both files are created before the measurement and stay open, because a turn does not pay for that.
+  // Both files are created before the measurement and stay open, because a turn does not open
+  // files.
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const plain = new BareSqlite(join(folder, 'bare.db'));
   let last: { readonly driven: DriveResult; readonly transactions: number } | undefined;
@@ -70,7 +71,7 @@ async function compareStores(folder: string): Promise<void> {
   console.log(`${last?.transactions} transactions; longest from receipt to commit: ${delay} ms`);
 }
 
-/** The appended records as texts of about the size that the log writes, in the same number of transactions. */
+/** Returns texts of about the size that the log writes, in the same number of transactions. */
 function bodiesOf(
   driven: DriveResult | undefined,
   transactions: number,

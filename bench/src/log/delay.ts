@@ -80,7 +80,7 @@ async function* lines(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
   }
 }
 
-/** Longer than the interval of the group commit, so that each append is committed at once. */
+/** Waits longer than the interval of the group commit, so that each append is committed at once. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 4));
 
 function summary(delays: readonly number[]): string {

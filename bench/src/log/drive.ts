@@ -17,7 +17,7 @@ import { baseUrl, fetchOf } from '../injected-fetch.ts';
 export interface DriveResult {
   readonly characters: number;
   readonly events: number;
-  /** The longest time from reading deltas to their commit. */
+  /** The longest time between the reading of deltas and their commit. */
   readonly longestDelayMs: number;
   readonly batches: readonly Batch[];
 }

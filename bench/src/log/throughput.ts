@@ -5,7 +5,7 @@ import { measure } from '../measure.ts';
 import { BareSqlite } from './bare-sqlite.ts';
 
 const batchCount = 2000;
-/** About the number of records in one read of a provider. */
+/** The number of records in a batch. One read of a provider has about as many. */
 const batchLength = 6;
 const head = { turn: 1, attempt: 1 };
 const part = partId(1, 1, 'text');
@@ -20,7 +20,10 @@ const batches = Array.from({ length: batchCount }, (_, batch) =>
   }),
 );
 
-/** Measures one transaction per batch, compared with SQLite alone and the same number of transactions. */
+/**
+ * Measures one transaction per batch. It compares the log with SQLite alone, with the same number
+ * of transactions.
+ */
 export async function compareThroughput(folder: string): Promise<void> {
   const log = sqliteLog({ path: join(folder, 'each.db'), commitIntervalMs: 0 });
   const plain = new BareSqlite(join(folder, 'each-bare.db'));

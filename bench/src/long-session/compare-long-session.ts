@@ -14,7 +14,7 @@ const lengths = [10_000, 1_000_000] as const;
 const acceptable = 1.5;
 const acceptableRssMb = 300;
 
-/** The rows of the table, and what they measure. */
+/** The rows of the table: the measured value and its title. */
 const rows: readonly (readonly [keyof Costs, string])[] = [
   ['open', 'open: the first message in a process'],
   ['message', 'message: a later one'],
@@ -26,8 +26,8 @@ const rows: readonly (readonly [keyof Costs, string])[] = [
 ];
 
 /**
- * Compares the costs of a long session with those of a short one. The costs are CPU milliseconds of a
- * process that has nothing of the session in memory at its start.
+ * Compares the costs of a long session with those of a short one. The costs are CPU milliseconds of
+ * a process that has no part of the session in memory at its start.
  */
 export async function compareLongSession(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-long-'));
@@ -43,7 +43,10 @@ export async function compareLongSession(): Promise<void> {
   }
 }
 
-/** Creates a task of a server with this many records. Returns its id, which is that of its session. */
+/**
+ * Creates a server's task with this many records. Returns the id of the task, which is also the id
+ * of its session.
+ */
 async function fill(folder: string, length: number): Promise<string> {
   mkdirSync(folder);
   const log = sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
@@ -51,7 +54,8 @@ async function fill(folder: string, length: number): Promise<string> {
   const task = await server.createTask();
   const startedAt = performance.now();
   await fillSession(log, task, length);
-  // The last messages come through the server, so that it has stored what it needs.
+  // The last messages are sent through the server, so that the server has stored its own data about
+  // the task.
   for (let message = 0; message < 3; message++) await server.send(task);
   await sessionStates(log).saved();
   await server[Symbol.asyncDispose]();
@@ -61,7 +65,7 @@ async function fill(folder: string, length: number): Promise<string> {
   return task;
 }
 
-/** Measures in processes of their own, which have nothing of the session in memory. */
+/** Measures in separate processes, which have no part of the session in memory. */
 async function measure(folder: string, task: string): Promise<Costs> {
   return {
     ...(await inProcess(folder, task, 'agent')),

@@ -3,10 +3,15 @@ import { DeltaWriter, noUsage } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { createProvider } from '@millrace/providers';
 
-/** The words of an answer. Each is a delta, and with the facts a message becomes about 100 records. */
+/**
+ * The number of words in an answer. Each word is a delta. Together with the facts, a message
+ * becomes about 100 records.
+ */
 const wordsPerAnswer = 88;
 
-/** The model answers at once. It counts tokens, so that the session is compacted as in real use. */
+/**
+ * A model that answers at once. It reports tokens, so that the session is compacted as in real use.
+ */
 const provider = createProvider('words', 'words', async function* ({ items }, { item, ids }) {
   const writer = new DeltaWriter({ itemId: item.id, ...item, ids });
   const text = writer.text();

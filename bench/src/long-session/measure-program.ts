@@ -5,9 +5,10 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { fillSession, longAgent } from './long-agent.ts';
 import { startWordsServer } from './words-server.ts';
 
-// Measures one long session in a process of its own, which has nothing of it in memory. Prints JSON.
+// Measures one long session in a separate process, which has no part of the session in memory.
+// Prints JSON.
 
-/** Milliseconds of the CPU of the process, and its memory. */
+/** The CPU time of the process in milliseconds, and its memory. */
 export interface Costs {
   readonly open: number;
   readonly message: number;
@@ -17,14 +18,19 @@ export interface Costs {
   readonly serverMessage: number;
   readonly serverListing: number;
   readonly rssMb: number;
-  /** After the messages were listed, for which the server has all of them in memory. */
+  /**
+   * The memory after the messages were listed. For the list, the server has all messages in memory.
+   */
   readonly listedRssMb: number;
 }
 
 const [folder = '', session = '', mode = ''] = process.argv.slice(2);
 const repeats = 21;
 
-/** CPU of the process in milliseconds. Other processes of the machine do not change it. */
+/**
+ * Returns the CPU time of the process in milliseconds. Other processes of the machine do not change
+ * it.
+ */
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -47,7 +53,8 @@ process.disconnect?.();
 async function agentCosts(): Promise<Partial<Costs>> {
   const agent = longAgent(log);
   const say = (id: string) => agent.run('And then?', { session: id }).result;
-  // Code is compiled before anything is measured. Opening other sessions compiles that of opening.
+  // All code is compiled before the measurement. The code that opens a session is compiled by
+  // opening another session.
   await fillSession(log, 'warm', 5000);
   for (let run = 0; run < 30; run++) {
     sessionStates(log).forget('warm');
@@ -59,7 +66,7 @@ async function agentCosts(): Promise<Partial<Costs>> {
   return { open, message, listing, settle: await settleCost() };
 }
 
-/** Settles the turns of the last messages, whose offsets are known. */
+/** Returns the cost to settle a turn. It settles the turns of the last messages. */
 async function settleCost(): Promise<number> {
   const { through = 0 } = (await log.info(session)) ?? {};
   const turns = new Map<number, [number, number]>();
@@ -69,7 +76,7 @@ async function settleCost(): Promise<number> {
       turns.set(turn, [turns.get(turn)?.[0] ?? offset, offset]);
     from = page.through;
   }
-  // The first one may be incomplete.
+  // The first turn may be incomplete, so it is left out.
   const all = [...turns].filter(([turn]) => turn > 0).slice(1);
   let next = 0;
   return median(async () => {

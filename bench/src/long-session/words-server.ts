@@ -4,7 +4,7 @@ import { createServer } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
 import { longAgent } from './long-agent.ts';
 
-/** A server in this process. */
+/** A server that runs in this process. */
 export interface WordsServer extends AsyncDisposable {
   createTask(): Promise<string>;
   /** Sends a message and waits for the answer. */
@@ -15,7 +15,7 @@ export interface WordsServer extends AsyncDisposable {
 
 const content = { type: 'text', author: 'user', content: 'And then?' };
 
-/** Starts a server with the long agent. Its tasks are in a file in the folder. */
+/** Starts a server with the agent of `longAgent`. Its tasks are stored in a file in the folder. */
 export async function startWordsServer(folder: string, log: Log): Promise<WordsServer> {
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
   const agents = [{ type: 'loop', name: 'words', agent: longAgent(log) }] as const;

@@ -10,7 +10,7 @@ export interface Cost {
 export interface AnswerCost {
   readonly first: Cost;
   readonly last: Cost;
-  /** The mean of all deltas until the last one is shown, including deferred work. */
+  /** The mean cost of all deltas until the last one is shown. It includes deferred work. */
   readonly mean: Cost;
   readonly perSecond: number;
 }
@@ -38,12 +38,15 @@ export class AnswerMeter {
     if ((marks as readonly number[]).includes(count)) this.#metrics.set(count, this.#tab.metrics());
   };
 
-  /** Resolves with the last word. Do not query the page before that, because queries have a cost too. */
+  /**
+   * Resolves when the last word has arrived. Do not query the page before that, because queries
+   * have a cost too.
+   */
   get streamed(): Promise<void> {
     return this.#streamed.promise;
   }
 
-  /** Call it when the last word is shown. */
+  /** Returns the cost of the answer. Call it when the last word is shown. */
   async cost(): Promise<AnswerCost> {
     const end = await this.#tab.metrics();
     const [a, b, c, d] = await Promise.all(marks.map(async (mark) => this.#metrics.get(mark)));

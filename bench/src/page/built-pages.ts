@@ -15,7 +15,8 @@ export async function buildPages(): Promise<BuiltPages> {
     root: fileURLToPath(new URL('../peers/use-chat-page', import.meta.url)),
     mode: 'production',
     logLevel: 'error',
-    // The hook depends on its own copy of `ai`. Two copies would be counted twice.
+    // The hook depends on its own copy of `ai`. Without this option, the page would contain two
+    // copies.
     resolve: { dedupe: ['ai', 'react', 'react-dom'] },
     build: { outDir: useChat, emptyOutDir: true, modulePreload: { polyfill: false } },
   });

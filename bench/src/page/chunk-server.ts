@@ -12,7 +12,7 @@ export interface ChunkServer extends AsyncDisposable {
 
 const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** A server for useChat that sends each delta as a chunk at once, as the AI SDK does. */
+/** Starts a server for useChat. It sends each delta immediately as one chunk, like the AI SDK. */
 export async function serveChunks(
   page: string,
   onWord: (count: number) => void,

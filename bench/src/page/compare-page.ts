@@ -12,7 +12,7 @@ import {
 } from './measure-pages.ts';
 import { deltas, items } from './page-content.ts';
 
-/** The value that the AI SDK's guide recommends for slow rendering. */
+/** The throttle of useChat. The AI SDK's guide recommends this value for slow rendering. */
 const throttleMs = 50;
 
 /** Measures Millrace's page in Chromium, compared with the plain page of the useChat guide. */

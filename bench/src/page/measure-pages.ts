@@ -8,9 +8,9 @@ import { servePage } from './page-server.ts';
 
 export interface PageSize {
   readonly firstLoadBytes: number;
-  /** From the navigation until the last item is shown. */
+  /** The time from the navigation until the last item is shown. */
   readonly openedMs: number;
-  /** The same for a session of three items, which is the cost without a long session. */
+  /** The same time for a session of three items. It shows the cost without a long session. */
   readonly emptyMs?: number | undefined;
   readonly elements: number;
   readonly heapMb: number;
@@ -43,7 +43,7 @@ const sendGo = async ({ page }: MeasuredTab) => {
   await message.press('Enter');
 };
 
-/** Millrace's page on a Millrace server. */
+/** Measures Millrace's page on a Millrace server. */
 export async function measureOurAnswer(
   browser: Browser,
   { ours }: BuiltPages,
@@ -53,7 +53,10 @@ export async function measureOurAnswer(
   return await measureAnswer(browser, `${server.url}/app/tasks/${task}`, () => server.start(task));
 }
 
-/** useChat on the chat route of a Millrace server, which merges the deltas of 20 ms as for Millrace's page. */
+/**
+ * Measures useChat on the chat route of a Millrace server. The server merges the deltas of 20 ms,
+ * as for Millrace's page.
+ */
 export async function measureUseChatAnswer(
   browser: Browser,
   { useChat }: BuiltPages,
@@ -64,7 +67,7 @@ export async function measureUseChatAnswer(
   return await measureAnswer(browser, `${server.url}/?${query({ api, throttleMs })}`, sendGo);
 }
 
-/** useChat with one chunk per delta, as servers of the AI SDK send them. */
+/** Measures useChat with one chunk per delta, as the servers of the AI SDK send them. */
 export async function measureChunkAnswer(
   browser: Browser,
   { useChat }: BuiltPages,

@@ -18,7 +18,7 @@ const scroll = `new Promise((resolve) => {
   requestAnimationFrame(step);
 })`;
 
-/** A tab without a cache, and its performance metrics. */
+/** A browser tab without a cache. It provides performance metrics. */
 export class MeasuredTab implements AsyncDisposable {
   readonly page: Page;
   readonly session: CDPSession;
@@ -41,7 +41,7 @@ export class MeasuredTab implements AsyncDisposable {
     return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
   }
 
-  /** Bytes received over the network during a visit. */
+  /** Returns the number of bytes that a visit receives over the network. */
   async bytesOf(visit: () => Promise<unknown>): Promise<number> {
     let bytes = 0;
     await this.session.send('Network.enable');
@@ -53,7 +53,7 @@ export class MeasuredTab implements AsyncDisposable {
     return bytes;
   }
 
-  /** The size of the heap after a garbage collection. */
+  /** Returns the size of the heap after a garbage collection, in MB. */
   async heapMb(): Promise<number> {
     await this.session.send('HeapProfiler.collectGarbage');
     return ((await this.metrics())['JSHeapUsedSize'] ?? 0) / 1e6;

@@ -1,15 +1,15 @@
-/** The length of the answer in deltas, and of the session in items. */
+/** The number of deltas in the answer. `items` is the number of items in the session. */
 export const deltas = 20_000;
 export const items = 5_000;
-/** The pause between two deltas. */
+/** The pause between two deltas, in ms. */
 export const pauseMs = 1;
 
-/** The text of a delta, counted from 1. */
+/** Returns the text of a delta. Deltas are counted from 1. */
 export function wordAt(count: number): string {
   return `word${count}${count % 40 === 0 ? '.\n\n' : ' '}`;
 }
 
-/** The text of an item, counted from 0. */
+/** Returns the text of an item. Items are counted from 0. */
 export function itemAt(index: number): string {
   return `**${index}** says *something* with \`code\`, and then a little more of it.\n\n- one\n- two`;
 }

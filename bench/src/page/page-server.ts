@@ -5,7 +5,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
 import { deltas, itemAt, items, pauseMs, wordAt } from './page-content.ts';
 
-/** The server limits the number of messages in one answer. */
+/** The maximum number of messages that the server accepts in one answer. */
 const messagesPerAnswer = 1_000;
 
 export interface PageServer extends AsyncDisposable {

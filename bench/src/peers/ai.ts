@@ -31,7 +31,10 @@ function stream(reads: readonly Uint8Array[], onEnd: OnEnd = () => {}) {
   return streamText({ model: provider(model), prompt, tools: toolSet, maxRetries: 0, onEnd });
 }
 
-/** Takes the result from `onEnd`, because reading `result.text` would read a second copy of the stream. */
+/**
+ * Uses `streamText` and its `fullStream`. The result comes from `onEnd`, because `result.text`
+ * would read a second copy of the stream.
+ */
 export const aiFullStream: Candidate = {
   name: candidateName('ai', 'streamText, fullStream'),
   run: async (reads) => {
@@ -48,7 +51,7 @@ export const aiFullStream: Candidate = {
   },
 };
 
-/** Builds a whole message after each chunk, as its own client does. */
+/** Builds a whole message after each chunk, like the library's own client. */
 export const aiMessages: Candidate = {
   name: candidateName('ai', 'streamText to UI messages'),
   run: async (reads) => {
@@ -66,7 +69,10 @@ function lengthOfPart(part: UIMessage['parts'][number]): number {
   return 'input' in part ? lengthOf(part.input) : 0;
 }
 
-/** The library keeps only parsed arguments. The workloads use the format of JSON.stringify, so lengths match. */
+/**
+ * Returns the length of a call's arguments. The library keeps only parsed arguments. The workloads
+ * use the format of JSON.stringify, so the lengths match.
+ */
 function lengthOf(input: unknown): number {
   return JSON.stringify(input).length;
 }

@@ -1,6 +1,6 @@
 import type { RunResult } from '../candidate.ts';
 
-/** Appends deltas, as a user must do with a library that does not fold them. */
+/** Appends deltas. A user of a library that does not fold must write this code. */
 export class ManualFold {
   #text = '';
   readonly #calls = new Map<string | number, string>();

@@ -17,7 +17,7 @@ const request = {
   tracing: false as const,
 };
 
-/** Counts only its own events, not the raw chunks that it forwards as well. */
+/** Counts only the library's own events, and not the raw chunks that it also forwards. */
 export const openaiAgents: Candidate = {
   name: candidateName('@openai/agents', 'model stream'),
   run: async (reads) => {

@@ -17,7 +17,7 @@ const request = {
   stream: true as const,
 };
 
-/** Iterates over raw chunks. The library does not fold them, so the user appends. */
+/** Iterates over raw chunks. The library does not fold them, so `ManualFold` appends them. */
 export const openaiIteration: Candidate = {
   name: candidateName('openai', 'raw iteration, appended by hand'),
   run: async (reads) => {

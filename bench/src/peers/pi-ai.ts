@@ -22,7 +22,7 @@ const context: Context = {
   tools: tools.map((tool) => ({ ...tool, parameters: Type.Unsafe(tool.parameters) })),
 };
 
-/** It has no fetch option, so the global fetch is replaced. */
+/** Replaces the global fetch, because the library has no fetch option. */
 export const piAi: Candidate = {
   name: candidateName('@mariozechner/pi-ai', 'stream'),
   run: (reads) =>
@@ -39,7 +39,10 @@ export const piAi: Candidate = {
     }),
 };
 
-/** The library keeps only parsed arguments. The workloads use the format of JSON.stringify, so lengths match. */
+/**
+ * Returns the length of a message. The library keeps only parsed arguments. The workloads use the
+ * format of JSON.stringify, so the lengths match.
+ */
 function lengthOf({ content }: AssistantMessage): number {
   return content.reduce((sum, part) => {
     if (part.type === 'text') return sum + part.text.length;

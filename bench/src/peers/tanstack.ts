@@ -19,7 +19,7 @@ function stream(reads: readonly Uint8Array[]) {
   });
 }
 
-/** Iterates over events. The library does not fold them, so the user appends. */
+/** Iterates over events. The library does not fold them, so `ManualFold` appends them. */
 export const tanstackChat: Candidate = {
   name: candidateName('@tanstack/ai', 'chat, appended by hand'),
   run: async (reads) => {
@@ -33,7 +33,7 @@ export const tanstackChat: Candidate = {
   },
 };
 
-/** Builds the messages after each event, as its own client does. */
+/** Builds the messages after each event, like the library's own client. */
 export const tanstackProcessor: Candidate = {
   name: candidateName('@tanstack/ai', 'chat with its processor'),
   run: async (reads) => {

@@ -88,7 +88,7 @@ async function paced(
   return all();
 }
 
-/** A frame with the same format and length as Millrace's. */
+/** Returns a frame with the same format and length as a frame of Millrace. */
 function frameOf({ frame }: MillraceServer, chunk: string): Buffer {
   return Buffer.from(frame.toString().replace(/"chunk":"[^"]*"/, `"chunk":"${chunk}"`));
 }

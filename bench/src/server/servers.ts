@@ -21,14 +21,14 @@ export interface StreamServer extends AsyncDisposable {
   readonly port: number;
   /** The path of the stream. */
   readonly path: string;
-  /** Sends one frame. Resolves when it was written to every connection that accepts data. */
+  /** Sends one frame. Resolves when the frame was written to every connection that accepts data. */
   send(chunk: string): Promise<void>;
 }
 
 export interface MillraceServer extends StreamServer {
   readonly feeds: FeedRegistry;
   readonly session: SessionId;
-  /** The last frame as it was sent. */
+  /** The last frame, exactly as it was sent. */
   readonly frame: Buffer;
   readonly through: number;
 }
@@ -107,7 +107,7 @@ export interface BareServer extends StreamServer {
   greeting: Buffer;
 }
 
-/** Starts a server with only `node:http` and a list of responses. */
+/** Starts a server that uses only `node:http` and a list of responses. */
 export async function startBareServer(
   greeting = Buffer.from('retry: 1000\n\ndata: hello\n\n'),
 ): Promise<BareServer> {

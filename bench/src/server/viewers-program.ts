@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import type { ViewersCommand, ViewersReport } from './viewers.ts';
 
-// Many readers of one stream. They run in their own process, so that the server pays only for its side of
-// the connections.
+// Runs many readers of one stream. They have their own process, so that the measured process does
+// only the server's work.
 
 const [port = '0', count = '0'] = process.argv.slice(2);
 const now = () => performance.timeOrigin + performance.now();

@@ -25,7 +25,7 @@ export interface ViewersReport {
   readonly p99: number;
 }
 
-/** Many viewers in another process. */
+/** Controls many viewers that run in another process. */
 export class Viewers implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #reports: ViewersReport[] = [];
@@ -47,8 +47,8 @@ export class Viewers implements AsyncDisposable {
   }
 
   /**
-   * Connects all viewers again and waits until each has received the mark. `{index}` in the path is
-   * replaced by the number of the viewer.
+   * Connects all viewers again and waits until each viewer has received the mark. `{index}` in the
+   * path is replaced by the number of the viewer.
    */
   async connect(
     path: string,

@@ -1,5 +1,5 @@
-// Mounts the agents in a Hono app. The route /api/chat needs no server of Millrace: it runs the agent and
-// streams the run to the AI SDK's useChat.
+// Mounts the agents in a Hono app. The route /api/chat needs no Millrace server, because it runs
+// the agent itself and streams the run to the AI SDK's useChat.
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { agent, server } from '../weather-agent.ts';

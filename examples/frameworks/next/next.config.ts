@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import type { NextConfig } from 'next';
 
 const config: NextConfig = {
-  // These packages run in Node as they are.
+  // Node loads these packages directly, so Next.js does not bundle them.
   serverExternalPackages: ['@millrace/agent', '@millrace/server'],
-  // Only in this repository, where the packages are links to folders beside this one.
+  // This option is needed only in this repository, where the packages are links to folders outside
+  // of this one.
   turbopack: { root: join(import.meta.dirname, '../../..') },
 };
 

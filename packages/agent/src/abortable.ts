@@ -1,33 +1,39 @@
 import type { Clock } from '@millrace/providers';
 
-/** The value of `raceAbort` if the signal aborts first. */
+/** The value that `raceAbort` resolves with if the signal aborts first. */
 export const halted: unique symbol = Symbol('halted');
 
 /**
- * The reason of all aborts inside a run. To create one costs more than the abort itself. Not every
- * runtime has `DOMException`.
+ * The reason of every abort inside a run. One shared error is used, because creating an error costs more
+ * than the abort itself. It is not a `DOMException`, because some runtimes do not have that class.
  */
 const stopped = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' });
 
-/** Returns a signal that is aborted. Workers of Cloudflare cannot create one while a module loads. */
+/**
+ * Returns a signal that is already aborted. It is a function and not a constant, because Cloudflare
+ * Workers cannot create such a signal while a module loads.
+ */
 export function abortedSignal(): AbortSignal {
   return AbortSignal.abort(stopped);
 }
 
-/** Aborts without creating a new error. Every run ends with several aborts, even if it is not stopped. */
+/**
+ * Aborts the controller with the shared error. Every run ends with several aborts, so a new error for
+ * each would be wasted.
+ */
 export function abort(controller: AbortController): void {
   if (!controller.signal.aborted) controller.abort(stopped);
 }
 
-/** How long to keep waiting after the abort. */
+/** How long `raceAbort` keeps waiting for the work after the abort. */
 interface GracePeriod {
   readonly clock: Clock;
   readonly ms: number;
 }
 
 /**
- * Waits for `work`, but resolves with `halted` if the signal aborts first. User code that never
- * settles must not block an abort.
+ * Waits for `work`. Resolves with `halted` if the signal aborts first, or after the grace period if there
+ * is one. A promise of user code that never settles therefore cannot block an abort.
  */
 export function raceAbort<T>(
   work: Promise<T>,

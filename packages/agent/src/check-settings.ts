@@ -62,14 +62,16 @@ export function assertRequestOptions(of: string, request: RequestOptions): void 
   assertKnownOptions(of, request, requestNames);
 }
 
-/** Throws `bad_option` if the value of an option is not one of these. */
+/** Throws `bad_option` if the value of an option is not in `values`. */
 export function assertOneOf(name: string, value: unknown, values: readonly string[]): void {
   if (value === undefined || values.includes(value as string)) return;
   const message = `Cannot use the option ${name} of createAgent: it must be ${values.join(' or ')}`;
   throw new AgentError('bad_option', message, { of: 'createAgent', option: name });
 }
 
-/** Throws `bad_option` unless each is a provider. The message shows how to create one. */
+/**
+ * Throws `bad_option` if one of the values is not a provider. The message shows how to create a provider.
+ */
 export function assertProviders(providers: readonly Provider[]): void {
   for (const provider of providers) {
     const { id, stream } = (provider ?? {}) as Partial<Provider>;
@@ -86,7 +88,7 @@ function notAProvider(given: unknown): AgentError {
   return new AgentError('bad_option', message, { of: 'createAgent', option: 'provider' });
 }
 
-/** Shows how to pass a model by its name. */
+/** Returns a sentence that shows how to pass a model by its name. */
 export function providerHint(model: unknown): string {
   const name = typeof model === 'string' && /^[\w.:/-]{1,100}$/.test(model) ? model : 'gpt-5';
   const create = /claude/i.test(name)

@@ -62,7 +62,7 @@ export interface AgentOptions<
   readonly fallbacks?: readonly Provider[] | undefined;
   /**
    * The tools that the model can call. An entry can be a function that returns the tools of a step, for
-   * tools that come and go during a run. Default: none.
+   * tools that change during a run. Default: none.
    */
   readonly tools?:
     | readonly (
@@ -81,8 +81,8 @@ export interface AgentOptions<
   /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * Decides whether a call may run. Default: all calls may run, except those for which the provider
-   * asks for approval. The user is asked about these.
+   * Decides whether a call may run. Default: a call may run, unless the provider requires an approval. In
+   * that case the run asks the user.
    */
   readonly approve?:
     | ((
@@ -91,14 +91,14 @@ export interface AgentOptions<
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
-   * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
-   * Default: `wait`.
+   * Whether a run waits while a call needs an approval. `wait` keeps the run alive. `park` ends the run
+   * until the session is resumed. Default: `wait`.
    */
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
   /**
-   * Called before the first attempt of each step. It returns what is different in this step: the
+   * Called before the first attempt of each step. It returns the settings that differ in this step: the
    * provider, the tools, the instructions, the items or the request options. After a crash, the next
    * process calls it again for the interrupted step. Default: each step uses the agent's settings.
    */
@@ -113,15 +113,15 @@ export interface AgentOptions<
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /**
-   * Checks of the input, the output and the tool calls, in this order: each sees the changes of those
-   * before it. They can stop the run, change the content, or ask the user. Default: none.
+   * Checks of the input, the output and the tool calls. They run in this order, and each gets the changes
+   * of the checks before it. They can stop the run, change the content, or ask the user. Default: none.
    */
   readonly guardrails?:
     | readonly Guardrail<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>[]
     | undefined;
   /**
-   * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
-   * answers are texts.
+   * Schema for the answers, in any library that implements Standard Schema. The result has the validated
+   * `value`. Default: answers are texts.
    */
   readonly output?: Output | undefined;
   /** Shortens the context when it gets long. Default: off. */
@@ -130,17 +130,17 @@ export interface AgentOptions<
   readonly contextFilters?: readonly ContextFilter[] | undefined;
   /**
    * Prompt caching. `auto` marks the instructions, the tools and the conversation in each request, for
-   * providers that need marks. `{ ttl: '1h' }` keeps them longer, at a higher price for writes. Hints
-   * in `request.cache` replace it. Default: `auto`.
+   * providers that need marks. `{ ttl: '1h' }` keeps the cache longer, at a higher price for writes.
+   * Hints in `request.cache` replace this option. Default: `auto`.
    */
   readonly cache?: CacheOption | undefined;
-  /** Limits of each run. Default: those of `Limits`. */
+  /** Limits of each run. Default: the defaults of `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
-  /** How failed requests are retried. Default: those of `RetrySettings`. */
+  /** How failed requests are retried. Default: the defaults of `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /**
-   * What happens to an interrupted answer after a crash: `keep` it as partial, or `retry`. Default:
-   * `keep`.
+   * What happens to an interrupted answer after a crash. `keep` keeps it as a partial answer. `retry`
+   * sends the request again. Default: `keep`.
    */
   readonly onInterrupted?: Settings['onInterrupted'] | undefined;
   /** Time source. Default: the system clock. */
@@ -150,8 +150,8 @@ export interface AgentOptions<
   /** Random numbers for the retry delay. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
   /**
-   * Called about problems that do not stop the run, such as an observer that throws. Default: they
-   * are ignored.
+   * Called for problems that do not stop the run, such as an observer that throws. Default: problems are
+   * ignored.
    */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
 }
@@ -177,8 +177,11 @@ const retry: RetrySettings = {
 /**
  * Creates an agent from a provider, tools and settings.
  *
- * @example const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools:
- * [now] }); const { text } = await agent.run('What time is it?').result;
+ * @example
+ * ```ts
+ * const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools: [now] });
+ * const { text } = await agent.run('What time is it?').result;
+ * ```
  */
 export function createAgent<
   Output extends StandardSchemaV1 = StandardSchemaV1,
@@ -193,7 +196,7 @@ export function createAgent<
   DeepPartial<StandardSchemaV1.InferInput<Output>>,
   Context & ContextOfTools<AllTools<Tools, Dynamic>>
 > {
-  // The compiler has checked the types of the tools. The loop treats all tools alike.
+  // The compiler has checked the types of the tools. The loop itself needs no such types.
   const settings = settingsFrom(options as unknown as AgentOptions);
   const { log, ids } = settings;
   const startFork = (
@@ -273,7 +276,7 @@ export function createAgent<
     replay: async (session, runOptions = {}) => {
       assertKnownOptions<ReplayOptions>('agent.replay', runOptions, { observers: true });
       const id = sessionId(session);
-      // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      // The code loads on demand, because few programs replay sessions.
       const { readRecords } = await import('./history/fork-before.ts');
       const { replay } = await import('./replay/replay.ts');
       return replay(settings, id, await readRecords(log, id), runOptions);
@@ -283,7 +286,7 @@ export function createAgent<
   return agent as never;
 }
 
-/** Many agents have no approvals, so the code loads on demand. */
+/** Loads the code for approvals on demand, because many agents have none. */
 const decisions = () => import('./input/submit-command.ts');
 
 type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
@@ -337,7 +340,7 @@ const optionNames: OptionNames<AgentOptions> = {
 /** Throws `bad_option` if an option is unknown or cannot be used. */
 function assertOptions(options: AgentOptions): void {
   const { model, provider } = (options ?? {}) as AgentOptions & { readonly model?: unknown };
-  // Names of options in other libraries, or near to them.
+  // Hints for option names of other libraries, and for similar names.
   const hints: Readonly<Record<string, string>> = {
     model: providerHint(model),
     system: 'Use instructions',
@@ -395,7 +398,10 @@ function settingsFrom(options: AgentOptions): Settings {
   };
 }
 
-/** Few agents prepare steps, so the checks load on demand. */
+/**
+ * Wraps `prepareStep` with the validation of its return value. The validation loads on demand, because
+ * few agents have `prepareStep`.
+ */
 function stepPreparer(prepare: AgentOptions['prepareStep']): Settings['prepareStep'] {
   if (prepare === undefined) return undefined;
   if (typeof prepare !== 'function') throw notAFunction('prepareStep');
@@ -438,13 +444,13 @@ function notAFunction(option: string): AgentError {
   return new AgentError('bad_option', message, { of: 'createAgent', option });
 }
 
-/** A diagnostic callback must not break the run. */
+/** Returns a diagnostic callback that never throws, because a diagnostic must not break the run. */
 function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
   return (...problem) => {
     try {
       report?.(...problem);
     } catch {
-      // Nothing is left to report to.
+      // The callback itself failed, so the error cannot be reported.
     }
   };
 }

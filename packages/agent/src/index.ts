@@ -1,3 +1,4 @@
+export type { UiApproval, UiMessage, UiPart, UiToolPart } from '@millrace/core/streams';
 export { type Clock, systemClock } from '@millrace/providers';
 export { type DropOptions, dropFailedResults, dropReasoning } from './context/filters.ts';
 export type {
@@ -138,3 +139,4 @@ export {
 } from './tool/define-tool.ts';
 export { mcpApprovalTool } from './tool/mcp-approval.ts';
 export { type ReadOutputOptions, readOutputTool } from './tool/read-output.ts';
+export { readUIMessages } from './views/read-ui-messages.ts';

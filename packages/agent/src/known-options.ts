@@ -2,8 +2,8 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
 import { AgentError } from './contract/agent-error.ts';
 
 /**
- * Throws `bad_option` if the options are not an object, or have an unknown name. `of` names the
- * function that takes them. `hintFor` returns another hint for a name that needs one.
+ * Throws `bad_option` if the options are not an object, or have an unknown name. `of` is the name of the
+ * function that takes the options. `hintFor` can return a special hint for an unknown name.
  */
 export function assertKnownOptions<Options extends object>(
   of: string,

@@ -17,40 +17,43 @@ import { LiveTask } from './task/live-task.ts';
 
 /** Options of `createClient`. */
 export interface ClientOptions {
-  /** The address of the server. In a page it can be relative to the page. */
+  /** The address of the server. In a web page it can be relative to the page. */
   readonly url: string | URL;
   /**
-   * The token. A function is called before each request, so that a token can be renewed. Default:
-   * none is sent.
+   * The token, or a function that returns it. The function is called before each request, so that a token
+   * can be renewed. Default: no token is sent.
    */
   readonly token?: HttpOptions['token'];
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: HttpOptions['fetch'] | undefined;
   /** The clock for delays and timeouts. Default: the clock of the system. */
   readonly clock?: Clock | undefined;
-  /** Returns a number from 0 to below 1, for the jitter of reconnects. Default: `Math.random`. */
+  /**
+   * Returns a number from 0 up to 1. With it, clients reconnect at different times. Default: `Math.random`.
+   */
   readonly random?: (() => number) | undefined;
   /**
-   * The delays between attempts to reconnect. Default: at most 1 s after the first failure, and up
-   * to 30 s later.
+   * The delays between attempts to reconnect. Default: at most 1 s after the first failure, and at most 30
+   * s later.
    */
   readonly backOff?: Partial<BackOff> | undefined;
   /**
-   * The interval of the server's heartbeats. The connection is considered dead after 2.5 intervals
-   * without data. Default: 15 s.
+   * The interval of the server's heartbeats, in milliseconds. After 2.5 intervals without data, the
+   * connection counts as dead. Default: 15,000.
    */
   readonly heartbeatMs?: number | undefined;
-  /** How long a stream without subscribers stays open. Default: 5 s. */
+  /** How long a stream without subscribers stays open, in milliseconds. Default: 5,000. */
   readonly lingerMs?: number | undefined;
-  /** The timeout of requests that are safe to repeat. Default: 30 s. */
+  /** The timeout of requests that can be repeated safely, in milliseconds. Default: 30,000. */
   readonly answerTimeoutMs?: number | undefined;
   /**
-   * Called once for each message, command and new task, and not again if the request is repeated.
-   * The returned trace context is sent in the W3C headers `traceparent` and `tracestate`. The runs,
-   * model requests and tool calls that follow belong to that trace. Default: none is sent.
+   * Returns the trace context of a message, command or new task. It is called once for each of them, and
+   * not again if the request is repeated. The client sends the trace context in the W3C headers
+   * `traceparent` and `tracestate`. The runs, model requests and tool calls that follow belong to this
+   * trace. Default: no trace is sent.
    */
   readonly trace?: (() => TraceContext | undefined) | undefined;
-  /** Events that trigger an early reconnect. Default: the events of the page. */
+  /** Calls a listener at events that make an early reconnect useful. Default: the events of the page. */
   readonly wakeUps?: WakeUps | undefined;
 }
 
@@ -73,7 +76,7 @@ export interface TaskFilter {
   /** The name of the agent. */
   readonly agent?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** A text that the title, the name or the id contains, in upper or lower case. */
+  /** A text that the title, the name or the id must contain. Upper and lower case are equal. */
   readonly search?: string | undefined;
   readonly limit?: number | undefined;
   /** The value of `next` of the previous page. */
@@ -83,7 +86,7 @@ export interface TaskFilter {
 /** One page of a list. */
 export interface Page<T> {
   readonly data: readonly T[];
-  /** The cursor of the next page; undefined at the end. */
+  /** The cursor of the next page. Undefined on the last page. */
   readonly next: string | undefined;
 }
 
@@ -91,7 +94,7 @@ export interface Page<T> {
 export interface NewTask {
   /** The name of the agent. */
   readonly agent: string;
-  /** If a task of this name exists, it is returned. */
+  /** The name of the task. If a task with this name exists, it is returned. */
   readonly name?: string | undefined;
   readonly params?: JsonObject | undefined;
 }
@@ -100,11 +103,11 @@ export interface NewTask {
 export interface Client {
   /** Lists the agents of the server. */
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
-  /** Lists tasks page by page, the last changed first. */
+  /** Lists tasks page by page. The task that changed last comes first. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
   /** Creates a task and returns its handle. */
   createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
-  /** Returns the handle of a task. The same id returns the same handle while it is in use. */
+  /** Returns the handle of a task. While a handle is in use, the same id returns the same handle. */
   task(id: string): TaskHandle;
   /** Closes all handles. Runs on the server continue. */
   close(): void;
@@ -113,9 +116,11 @@ export interface Client {
 /**
  * Creates a client for one server. It sends nothing until a method is called.
  *
- * @example const client = createClient({ url: 'http://localhost:8787' }); const task = await
- * client.createTask({ agent: 'weather' }); await task.send('How is the weather in Bath?'); const {
- * items } = await task.until(({ isRunning, items }) => items.length > 1 && !isRunning);
+ * @example
+ * const client = createClient({ url: 'http://localhost:8787' });
+ * const task = await client.createTask({ agent: 'weather' });
+ * await task.send('How is the weather in Bath?');
+ * const { items } = await task.until(({ isRunning, items }) => items.length > 1 && !isRunning);
  */
 export function createClient(options: ClientOptions): Client {
   assertOptionNames('createClient', options, optionNames, (message, option) => {
@@ -125,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
   const http = new Http({
     url: options.url,
     token: options.token,
-    // A browser's fetch throws if it is called as a method of another object.
+    // A browser's `fetch` throws if it is called as a method of another object.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -187,14 +192,14 @@ function asList<T>(value: unknown, what: string): readonly T[] {
 }
 
 /**
- * Keeps one handle per task while the application uses it. Weak references let unused handles be
- * collected.
+ * Stores one handle per task while the application uses it. The references are weak, so that unused handles
+ * can be collected.
  */
 class TaskHandles {
   readonly #make: (id: string, onClose: () => void) => TaskHandle;
   readonly #known = new Map<string, WeakRef<TaskHandle>>();
   readonly #lost = new FinalizationRegistry<string>((id) => {
-    // A new handle may have replaced the collected one.
+    // A new handle may have replaced the one that was collected.
     if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
   });
 

@@ -10,16 +10,17 @@ export type RunId = Id<'run'>;
 /** The id of an item. */
 export type ItemId = Id<'item'>;
 /**
- * Has the form `turn.attempt.name`, which names the attempt that it belongs to. It is never reused.
+ * The id of a part. It has the form `turn.attempt.name`, so it names the attempt that the part
+ * belongs to. It is never reused.
  */
 export type PartId = Id<'part'>;
-/** Usually assigned by the provider. */
+/** The id of a tool call. The provider usually assigns it. */
 export type ToolCallId = Id<'tool call'>;
 /** The id of one execution of a tool call. */
 export type ExecutionId = Id<'execution'>;
 
 const maxIdLength = 1024;
-// Control characters break logs and SSE frames; lone surrogates do not survive UTF-8.
+// Control characters break logs and SSE frames. Lone surrogates do not survive UTF-8.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to refuse
 const unprintable = /[\u0000-\u001f\u007f]/;
 const partIdForm = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\../s;
@@ -61,7 +62,7 @@ export const executionId = (text: string): ExecutionId =>
 /** Creates the part id `turn.attempt.name`. Throws if the result is not an id. */
 export const partId = (turn: number, attempt: number, name: string): PartId => {
   const text = `${turn}.${attempt}.${name}`;
-  // Without this check, 1.5 and 1 would be read as turn 1 and attempt 5.
+  // Without this check, turn 1.5 and attempt 1 would be read as turn 1 and attempt 5.
   const areWhole = Number.isInteger(turn) && Number.isInteger(attempt);
   return checked('a part id', text, areWhole && isPartId(text));
 };
@@ -82,7 +83,7 @@ export function attemptOf(id: PartId): Attempt {
   return { turn: turn ?? 0, attempt: attempt ?? 0 };
 }
 
-/** Creates new ids. Callers inject it, so that a test or a replay gets the same ids again. */
+/** Creates new ids. The caller provides it, so a test or a replay can create the same ids again. */
 export interface Ids {
   /** Creates the id of a session. */
   session(): SessionId;
@@ -92,16 +93,16 @@ export interface Ids {
   item(): ItemId;
   /** Creates the id of a part. It names the turn and the attempt. */
   part(turn: number, attempt: number): PartId;
-  /** Creates the id of a call that came without one. */
+  /** Creates the id of a tool call that the provider sent without one. */
   toolCall(): ToolCallId;
-  /** Creates the id of an execution of `call`, if it belongs to a call. */
+  /** Creates the id of an execution. `call` is the tool call that it belongs to, if any. */
   execution(call?: ToolCallId): ExecutionId;
 }
 
 function createIds(make: (kind: string, digits: number) => string): Ids {
   return {
-    // Ids of sessions and runs must be unique across machines. The others must be unique in their
-    // session only.
+    // Ids of sessions and runs must be unique across machines. Other ids must be unique only in
+    // their session.
     session: () => sessionId(make('session', 24)),
     run: () => runId(make('run', 24)),
     item: () => itemId(make('item', 16)),
@@ -111,7 +112,10 @@ function createIds(make: (kind: string, digits: number) => string): Ids {
   };
 }
 
-/** Creates `item1`, `item2`, … in the same sequence each time, for tests, replays and examples. */
+/**
+ * Creates ids such as `item1`, `item2`, … in the same sequence each time. Use it for tests, replays
+ * and examples.
+ */
 export function countingIds(): Ids {
   const counts = new Map<string, number>();
   return createIds((kind) => {
@@ -122,8 +126,8 @@ export function countingIds(): Ids {
 }
 
 /**
- * Bytes in memory of their own, as `new Uint8Array(length)` creates them. Since TypeScript 5.7 this
- * is `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
+ * Bytes with an `ArrayBuffer` of their own, as `new Uint8Array(length)` creates them. Since
+ * TypeScript 5.7 this type is `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
  */
 export type NewBytes = ReturnType<Uint8ArrayConstructor['of']>;
 

@@ -1,10 +1,12 @@
-/** ContentLimits on accepted content. Text lengths are UTF-16 units, and byte lengths are bytes. */
+/**
+ * The limits on accepted content. Text lengths are in UTF-16 units, and byte lengths are in bytes.
+ */
 export interface ContentLimits {
-  /** The maximum length of one append. Default: 4 Mi. */
+  /** The maximum length of one append. Default: 4 Mi units or bytes. */
   readonly maxChunkLength: number;
-  /** The maximum text of one part. Default: 8 Mi units. */
+  /** The maximum length of the text of one part. Default: 8 Mi units. */
   readonly maxTextLength: number;
-  /** The maximum bytes of one part. Store larger media as a blob. Default: 32 MiB. */
+  /** The maximum number of bytes in one part. Store larger media as a blob. Default: 32 MiB. */
   readonly maxBytesLength: number;
   /** The maximum number of open parts in a session and in one writer. Default: 1024. */
   readonly maxOpenParts: number;
@@ -32,11 +34,12 @@ export const defaultContentLimits: ContentLimits = {
   maxParts: 4096,
   maxNameLength: 2 ** 18,
   maxDepth: 128,
-  // A text of the maximum length fits, even if every character needs six in JSON.
+  // A text of the maximum length fits into a document, even if JSON needs six characters for each
+  // of its characters.
   maxDocumentLength: 64 * 2 ** 20,
 };
 
-/** Adds the defaults for limits that are not given. */
+/** Returns the given limits, with the defaults for limits that are undefined. */
 export function completeLimits(
   given: { readonly [Name in keyof ContentLimits]?: ContentLimits[Name] | undefined } = {},
 ): ContentLimits {

@@ -1,13 +1,12 @@
 export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
-export type { StoredFold } from './any-log/session-snapshots.ts';
 export {
-  type LoadedSession,
-  type SessionFold,
   SessionStates,
   type SessionStatesOptions,
   sessionStates,
 } from './any-log/session-states.ts';
 export { type SnapshotOptions, snapshot } from './any-log/snapshot.ts';
+export type { StoredFold } from './any-log/snapshot-cuts.ts';
+export type { LoadedSession, SessionFold } from './any-log/state-cache.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
 export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
 export { type Clock, systemClock } from './contract/clock.ts';

@@ -25,10 +25,10 @@ import {
   paragraphLeaf,
 } from './open-blocks.ts';
 
-/** Below this depth, marks of quotes and items are text. */
+/** The maximum depth of containers. At a greater depth, the marks of quotes and items are text. */
 const maxDepth = 12;
 
-/** Turns lines into blocks. It reads each line once and never looks back at earlier lines. */
+/** Turns lines into blocks. It reads each line once and never reads earlier lines again. */
 export class BlockParser {
   readonly #onWork: OnWork | undefined;
   #containers = new ContainerStack();
@@ -36,19 +36,19 @@ export class BlockParser {
   #blocks: Block[] = [];
   /** True if an empty line came after the last block. */
   #sawBlank = false;
-  /** The containers of the last block. Undefined before the first block. */
+  /** The ids of the containers of the last block. Undefined before the first block. */
   #last: readonly number[] | undefined;
-  /** The current line, and its length with expanded tabs. */
+  /** The current line with its tabs, and its length after the tabs are expanded. */
   #line = '';
   #columns = 0;
-  /** True if the next line has no end yet, so that more characters can change its meaning. */
+  /** True if the next line is not complete yet. More characters can then change its meaning. */
   #isLastLine = false;
 
   constructor(onWork?: OnWork) {
     this.#onWork = onWork;
   }
 
-  /** Returns a parser that continues from here. The finished blocks stay in this one. */
+  /** Returns a new parser that continues from the same position. The finished blocks stay in this parser. */
   copy(isLastLine = false): BlockParser {
     const copy = new BlockParser(this.#onWork);
     copy.#containers = this.#containers.copy();
@@ -124,7 +124,10 @@ export class BlockParser {
     this.#sawBlank = true;
   }
 
-  /** Returns true if the line continues a paragraph without the marks of its containers. */
+  /**
+   * Returns true if the line continues a paragraph although it lacks the marks of the paragraph's
+   * containers.
+   */
   #isLazy(rest: string): boolean {
     if (this.#leaf?.kind !== 'paragraph') return false;
     if (indentOf(rest) >= codeIndent || !mayStart(rest)) return true;
@@ -148,7 +151,10 @@ export class BlockParser {
     if (!this.#singleLine(rest) && !this.#open(rest)) this.#text(rest);
   }
 
-  /** Opens a quote or an item that starts here, and returns the line without its mark. */
+  /**
+   * Opens a quote or an item that starts at this line. Returns the line without the mark. Returns undefined
+   * if none starts.
+   */
   #container(line: string): string | undefined {
     if (indentOf(line) >= codeIndent || this.#containers.depth >= maxDepth) return undefined;
     const quote = quoteStart(line);
@@ -164,7 +170,10 @@ export class BlockParser {
     return line.slice(item.offset);
   }
 
-  /** A hyphen or a year in a paragraph does not start a list. */
+  /**
+   * Returns whether an item can start here. Inside a paragraph, a lone hyphen or a year does not start a
+   * list.
+   */
   #maySplit({ number = 1, isEmpty }: ItemStart): boolean {
     return this.#leaf?.kind !== 'paragraph' || (number === 1 && !isEmpty);
   }
@@ -186,12 +195,12 @@ export class BlockParser {
     this.#emit({ kind: 'code_line', text: this.#withTabs(text), isCut: false });
   }
 
-  /** Returns the end of the current line as it is in the source. */
+  /** Returns the end of the current line with the tabs of the source. */
   #withTabs(end: string): string {
     return fromColumn(this.#line, this.#columns - end.length);
   }
 
-  /** Reads a heading or a rule. */
+  /** Reads a heading or a rule. Returns false if the line is neither. */
   #singleLine(line: string): boolean {
     const level = this.#leaf?.kind === 'paragraph' ? underlineLevel(line) : undefined;
     if (level !== undefined) {
@@ -212,13 +221,19 @@ export class BlockParser {
     this.#emit({ kind: 'heading', level, text });
   }
 
-  /** A line that can still become an underline, a rule or a list item. */
+  /**
+   * Reads a line that can still become an underline, a rule or a list item. Until then, it is shown as a
+   * paragraph.
+   */
   #undecided(line: string): void {
     this.#closeLeaf();
     this.#leaf = paragraphLeaf(line.trim());
   }
 
-  /** Opens a code block or HTML. Their lines are emitted one by one. */
+  /**
+   * Opens a code block or an HTML block. Returns false if none starts. The lines of these blocks are
+   * emitted one by one.
+   */
   #open(line: string): boolean {
     const fence = fenceStart(line);
     if (fence !== undefined) {
@@ -273,8 +288,9 @@ export class BlockParser {
   }
 
   /**
-   * Blocks outside of containers are always separated. In lists and quotes, blocks are separated if
-   * they are separated in the source.
+   * Returns the number of containers that the empty line before a block belongs to. Returns undefined if
+   * there is no empty line. Blocks outside of containers are always separated. In lists and quotes, blocks
+   * are separated only if the source has an empty line.
    */
   #gap(ids: readonly number[]): number | undefined {
     const last = this.#last;
@@ -284,7 +300,7 @@ export class BlockParser {
   }
 }
 
-/** Returns true if the content belongs to the block before it. */
+/** Returns true if the content continues the previous block. */
 function goesOn(content: BlockContent): boolean {
   const isCode = content.kind === 'code_line' || content.kind === 'code_close';
   return isCode || ('isRest' in content && content.isRest);

@@ -1,4 +1,4 @@
-/** Called with the number of steps done. Tests use it to check that the work is linear. */
+/** Called with the number of steps that were done. Tests use it to check that the work is linear. */
 export type OnWork = (steps: number) => void;
 
 /** A quote or a list item that contains a block. */
@@ -14,9 +14,9 @@ export type Container =
       readonly id: number;
       /** Identifies the list. Items with the same `list` belong to one list. */
       readonly list: number;
-      /** The number as shown, for example `3.` or `3)`. Undefined if the list has bullets. */
+      /** The number that is shown, for example `3.` or `3)`. Undefined if the list has bullets. */
       readonly number?: string | undefined;
-      /** True if this block is the first of the item. The marker is shown beside it. */
+      /** True if this block is the first one of the item. The marker is shown beside it. */
       readonly opens: boolean;
     };
 
@@ -25,18 +25,18 @@ export interface BlockPosition {
   /** The containers of the block, outermost first. */
   readonly within: readonly Container[];
   /**
-   * Set if an empty line separates the block from the one before. The value is the number of
-   * containers that the empty line belongs to.
+   * Set if an empty line separates this block from the previous one. The value is the number of containers
+   * that the empty line belongs to.
    */
   readonly gap?: number | undefined;
 }
 
-/** One block of a document. Later text never changes it. */
+/** One block of a document. Text that arrives later never changes it. */
 export type Block = BlockPosition & BlockContent;
 
 /**
- * The content of a block. Texts of headings, paragraphs and table cells are source text for
- * `parseInline`. With `isRest`, the block continues the one before.
+ * The content of a block. The texts of headings, paragraphs and table cells are source text for
+ * `parseInline`. If `isRest` is true, the block continues the previous one.
  */
 export type BlockContent =
   | { readonly kind: 'heading'; readonly level: number; readonly text: string }
@@ -48,10 +48,13 @@ export type BlockContent =
   | { readonly kind: 'code_close' }
   | { readonly kind: 'rule' };
 
-/** A table. */
+/** A table, or a part of a long table. */
 export interface TableBlock {
   readonly kind: 'table';
-  /** The source lines: the head, the line under it, and the rows. A rest repeats the first two. */
+  /**
+   * The source lines: the head, the delimiter line below it, and the rows. If `isRest` is true, the first
+   * two lines are repeated.
+   */
   readonly rows: readonly string[];
   readonly isRest: boolean;
 }
@@ -61,7 +64,7 @@ export interface CodeLine {
   readonly kind: 'code_line';
   /** The line with its tabs, without the indentation of its containers. */
   readonly text: string;
-  /** True if it continues the line before, which was too long to read at once. */
+  /** True if this line continues the previous one, which was too long to be read at once. */
   readonly isCut: boolean;
 }
 
@@ -75,7 +78,7 @@ export interface Task {
 const checkbox = /^\[([ xX])\] +(?=\S)/;
 
 /**
- * Returns the checkbox of a block that starts a task list item, and undefined for other blocks.
+ * Returns the checkbox of a block that starts a task list item. Returns undefined for other blocks.
  *
  * @example
  * const stream = new MarkdownStream();
@@ -114,8 +117,8 @@ export function tableHead(rows: readonly string[]): TableHead {
 }
 
 /**
- * Reads a row of a `table` block. Surplus cells become part of the last cell, so that no text is
- * lost. A row can have fewer cells than the head.
+ * Splits a row of a `table` block into cells. If there are too many cells, the surplus becomes part of the
+ * last cell, so that no text is lost. A row can have fewer cells than the head.
  */
 export function tableRow(row: string, columns: number): readonly string[] {
   const cells = cellsOf(row);
@@ -123,7 +126,7 @@ export function tableRow(row: string, columns: number): readonly string[] {
   return [...cells.slice(0, columns - 1), cells.slice(columns - 1).join(' | ')];
 }
 
-/** Splits a line at its pipes. An escaped pipe is part of a cell. */
+/** Splits a line at its pipes. An escaped pipe stays part of a cell. */
 export function cellsOf(row: string): readonly string[] {
   const text = row.trim();
   const cells: string[] = [''];

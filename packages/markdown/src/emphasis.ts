@@ -8,9 +8,9 @@ export type DelimiterChar = '*' | '_' | '~';
 export interface DelimiterRun {
   readonly char: DelimiterChar;
   readonly slot: Slot;
-  /** The position among the runs. Later runs have higher numbers. */
+  /** The position of this run among all runs. Later runs have higher numbers. */
   readonly order: number;
-  /** The length as written. */
+  /** The number of characters that the run has in the source. */
   readonly length: number;
   readonly canOpen: boolean;
   readonly canClose: boolean;
@@ -21,9 +21,9 @@ export interface DelimiterRun {
 }
 
 /**
- * The runs that have no partner yet. They are paired with the algorithm of CommonMark: for a run
- * that can close, it searches backwards for a run that can open. It remembers where a search failed,
- * so that no run is searched twice.
+ * The delimiter runs that have no partner yet. The algorithm of CommonMark pairs them. For a run that can
+ * close, it searches backwards for a run that can open. It stores where a search failed, so that no run is
+ * searched twice.
  */
 export class DelimiterStack {
   readonly #onWork: OnWork | undefined;
@@ -45,7 +45,7 @@ export class DelimiterStack {
     this.#last = run;
   }
 
-  /** Pairs all runs after `bottom`. Runs without a partner are text. */
+  /** Pairs all runs after `bottom`. Runs that stay without a partner are text. */
   pair(bottom: DelimiterRun | undefined): void {
     const searched = new Map<string, number>();
     const lowest = bottom?.order ?? -1;
@@ -57,7 +57,7 @@ export class DelimiterStack {
     while (this.#last !== bottom && this.#last !== undefined) this.#remove(this.#last);
   }
 
-  /** Pairs a run that can close. Returns the run to check next. */
+  /** Finds a partner for a run that can close. Returns the run to check next. */
   #close(
     closer: DelimiterRun,
     lowest: number,
@@ -110,7 +110,8 @@ export class DelimiterStack {
 function arePair(opener: DelimiterRun, closer: DelimiterRun): boolean {
   if (opener.char !== closer.char || !opener.canOpen) return false;
   if (closer.char === '~') return opener.length === closer.length;
-  // In `*a**b*`, the two characters in the middle are text.
+  // This is CommonMark's rule about multiples of 3. Because of it, the two characters in the middle of
+  // `*a**b*` are text.
   const isUnclear = opener.canClose || closer.canOpen;
   const isMultiple = opener.length % 3 === 0 && closer.length % 3 === 0;
   return !isUnclear || isMultiple || (opener.length + closer.length) % 3 !== 0;
@@ -124,7 +125,10 @@ function markOf(run: DelimiterRun, used: number): 'strong' | 'emphasis' | 'strik
 const space = /^\s$/u;
 const punctuation = /^[\p{P}\p{S}]$/u;
 
-/** Checks the characters beside a run: can it start emphasis, and can it end emphasis? */
+/**
+ * Returns whether a run can start emphasis, and whether it can end emphasis. The characters beside the run
+ * decide this.
+ */
 export function flanking(
   source: string,
   from: number,

@@ -1,4 +1,4 @@
-/** The named entities that are common in prose. Others stay as they are written. */
+/** The named entities that are common in prose. Other entities are shown as they are written. */
 const named: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: '&',
@@ -37,7 +37,10 @@ interface Entity {
   readonly length: number;
 }
 
-/** Reads an entity such as `&amp;` at a position. The result can be a control character. */
+/**
+ * Reads an entity such as `&amp;` at a position. Returns undefined if there is none. The text of the entity
+ * can be a control character.
+ */
 export function entityAt(source: string, at: number): Entity | undefined {
   form.lastIndex = at;
   const match = form.exec(source);

@@ -15,6 +15,6 @@ export {
   taskOf,
 } from './block.ts';
 export type { InlineToken, Mark } from './inline-token.ts';
-export { safeLink } from './links.ts';
+export { hidesAddress, safeLink, showsAddress } from './links.ts';
 export { MarkdownStream } from './markdown-stream.ts';
 export { parseInline } from './parse-inline.ts';

@@ -1,9 +1,9 @@
-/** Formatting of a range of text. Marks nest. */
+/** The formatting of a range of text. Marks can be nested. */
 export type Mark =
   | { readonly type: 'strong' | 'emphasis' | 'strike' }
   | {
       readonly type: 'link' | 'image';
-      /** The address as written. It is untrusted: use `safeLink` before following it. */
+      /** The address in the source. It is untrusted, so call `safeLink` before you follow it. */
       readonly address: string;
     };
 
@@ -15,14 +15,14 @@ export type InlineToken =
   | { readonly type: 'text' | 'code' | 'html'; readonly text: string }
   | {
       readonly type: 'break';
-      /** True if the source asks for a line break, false if a line of the source ends here. */
+      /** True if the source contains an explicit line break. False if only a line of the source ends here. */
       readonly isHard: boolean;
     }
   | { readonly type: 'open' | 'close'; readonly mark: Mark };
 
 /**
- * A position in the text while it is being parsed. Later characters can turn a delimiter at this
- * position into marks.
+ * A position in the text during parsing. A delimiter at this position can become marks when later
+ * characters are read.
  */
 export interface Slot {
   token: InlineToken | undefined;

@@ -1,21 +1,24 @@
-/** A longer line is read in pieces, so that it can be shown before it ends. */
+/** Maximum length of a piece. A longer line is read in pieces, so that it can be shown before it ends. */
 const maxPiece = 16_384;
 
 /** A line of the source, or a piece of a long line. */
 export interface SourceLine {
   readonly text: string;
-  /** True if it continues the line before. */
+  /** True if this piece continues the previous one. */
   readonly isRest: boolean;
 }
 
-/** Splits chunks into lines. It accepts all line ends. Lone surrogates become U+FFFD. */
+/** Splits chunks of text into lines. It accepts all kinds of line ends. Lone surrogates become U+FFFD. */
 export class LineReader {
-  /** A trailing carriage return or high surrogate. Its meaning depends on the next character. */
+  /**
+   * A carriage return or high surrogate at the end of the last chunk. The next character decides its
+   * meaning.
+   */
   #held = '';
   #open = '';
   #isRest = false;
 
-  /** The line that has no end yet. */
+  /** The line that is not complete yet. Undefined if there is none. */
   get open(): SourceLine | undefined {
     const isEnded = this.#held === '\r';
     const text = isEnded ? this.#open : this.#open + this.#held.toWellFormed();
@@ -36,7 +39,7 @@ export class LineReader {
     yield* this.#add(rest);
   }
 
-  /** Returns the last line if it had no end. */
+  /** Returns the last line if it has no line end. */
   *end(): Generator<SourceLine> {
     const held = this.#held;
     this.#held = '';
@@ -63,7 +66,7 @@ export class LineReader {
 
 const tabStop = 4;
 
-/** Replaces the tabs of a line with spaces. The structure of a document depends on columns. */
+/** Replaces the tabs of a line with spaces, because the structure of a document depends on columns. */
 export function expandTabs(line: string): string {
   const [first = '', ...rest] = line.split('\t');
   return rest.reduce(

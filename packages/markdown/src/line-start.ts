@@ -1,8 +1,8 @@
 import { cellsOf } from './block.ts';
 
-// Recognizes the first characters of blocks. All functions expect a line without tabs.
+// These functions recognize how blocks start. They all expect a line without tabs.
 
-/** A line with this indentation is code. */
+/** A line with at least this indentation is code. */
 export const codeIndent = 4;
 
 export function indentOf(line: string): number {
@@ -13,7 +13,7 @@ export function isBlank(line: string): boolean {
   return indentOf(line) === line.length;
 }
 
-/** A quick check that is false for most lines: only other lines can start a block. */
+/** Returns false if the line cannot start a block. It is a quick check that excludes most lines. */
 export function mayStart(line: string): boolean {
   return /^ {0,3}(?:[>#*+_=`~<\d-]| |$)/.test(line);
 }
@@ -29,14 +29,17 @@ export function headingStart(line: string): HeadingStart | undefined {
   return { level: marks.length, text: withoutClosing(line.slice(opening.length).trim()) };
 }
 
-/** Removes the optional marks at the end of a heading. */
+/** Removes the optional `#` marks at the end of a heading. */
 function withoutClosing(text: string): string {
   let end = text.length;
   while (text[end - 1] === '#') end--;
   return end === 0 || text[end - 1] === ' ' ? text.slice(0, end).trimEnd() : text;
 }
 
-/** Returns the level of a heading that is underlined with this line. */
+/**
+ * Returns the level of the heading that this line underlines. Returns undefined if the line is not an
+ * underline.
+ */
 export function underlineLevel(line: string): number | undefined {
   const [, marks] = /^ {0,3}(=+|-+) *$/.exec(line) ?? [];
   if (marks === undefined) return undefined;
@@ -59,7 +62,7 @@ export function fenceStart(line: string): FenceStart | undefined {
   if (opening === undefined || marks === undefined) return undefined;
   const info = line.slice(opening.length).trim();
   const mark = marks.charAt(0);
-  // It is inline code: ```like this```.
+  // The line is inline code, such as ```like this```.
   if (mark === '`' && info.includes('`')) return undefined;
   return { mark, length: marks.length, indent: indentOf(line), info };
 }
@@ -70,16 +73,16 @@ export function isFenceEnd(line: string, { mark, length }: FenceStart): boolean 
   return text === mark.repeat(text.length);
 }
 
-/** Returns the length of the mark of a quote. */
+/** Returns the length of the mark of a quote. Returns undefined if the line does not start with one. */
 export function quoteStart(line: string): number | undefined {
   return /^ {0,3}> ?/.exec(line)?.[0].length;
 }
 
 export interface ItemStart {
   readonly number: number | undefined;
-  /** `-`, `*`, `+`, `.` or `)`. Items of one list have the same mark. */
+  /** The mark of the item: `-`, `*`, `+`, `.` or `)`. All items of a list have the same mark. */
   readonly mark: string;
-  /** The length of the marker and the spaces after it. */
+  /** The length of the marker including the spaces after it. */
   readonly offset: number;
   readonly isEmpty: boolean;
 }
@@ -95,7 +98,10 @@ export function itemStart(line: string): ItemStart | undefined {
   return { number: counted, mark, offset: marker.length + space, isEmpty };
 }
 
-/** A wider table is shown as text. */
+/**
+ * The maximum length of the first two lines of a table, and the maximum number of columns. Larger tables
+ * are shown as text.
+ */
 const maxHead = 2048;
 const maxColumns = 32;
 
@@ -125,15 +131,15 @@ const forms: readonly { readonly start: RegExp; readonly end?: RegExp }[] = [
   { start: new RegExp(`^</?(?:${blockTags})(?:\\s|/?>|$)`, 'i') },
 ];
 
-/** A tag on a line of its own. */
+/** Matches a line that contains only one tag. */
 const singleTag = new RegExp(
   `^(?:<[a-zA-Z][a-zA-Z\\d-]*(?:${attribute.source})*\\s*/?>|</[a-zA-Z][a-zA-Z\\d-]*\\s*>)\\s*$`,
 );
 
 export interface HtmlStart {
-  /** Matches the last line. If undefined, an empty line ends the HTML. */
+  /** Matches the last line of the HTML block. If it is undefined, an empty line ends the block. */
   readonly end: RegExp | undefined;
-  /** True if it can follow a paragraph without an empty line. */
+  /** True if the HTML block can follow a paragraph without an empty line. */
   readonly interrupts: boolean;
 }
 

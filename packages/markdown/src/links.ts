@@ -4,9 +4,8 @@ import type { InlineToken } from './inline-token.ts';
 const schemes = ['http:', 'https:', 'mailto:'];
 
 /**
- * Returns the normalized address of an untrusted link, or undefined if the link must not be
- * followed. Safe addresses are absolute, start with `http:`, `https:` or `mailto:`, and contain only
- * printable ASCII.
+ * Returns the normalized address of an untrusted link. Returns undefined if the link must not be followed.
+ * Safe addresses are absolute, start with `http:`, `https:` or `mailto:`, and contain only printable ASCII.
  *
  * @param maxLength Longer addresses are refused. Default: 4096 characters.
  *
@@ -20,6 +19,36 @@ export function safeLink(address: string, maxLength = 4096): string | undefined 
   return schemes.includes(protocol) && /^[!-~]*$/.test(href) ? href : undefined;
 }
 
+/**
+ * Tells whether the text of a link is its address, apart from the scheme and a final slash.
+ *
+ * @example
+ * showsAddress('example.com', 'https://example.com/'); // true
+ */
+export function showsAddress(text: string, address: string): boolean {
+  const bare = (url: string) =>
+    url
+      .trim()
+      .replace(/^(?:mailto:|https?:\/\/)/i, '')
+      .replace(/\/$/, '');
+  return bare(text) === bare(address);
+}
+
+/**
+ * Tells whether the text of a link looks like an address, but not like the one that the link has.
+ * Show the address then, because the text hides where the link leads.
+ *
+ * @example
+ * hidesAddress('https://bank.example', 'https://evil.example'); // true
+ * hidesAddress('the bank', 'https://evil.example'); // false
+ */
+export function hidesAddress(text: string, address: string): boolean {
+  return (
+    /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text) &&
+    !showsAddress(text, address)
+  );
+}
+
 /** The part of a link after its text. */
 interface LinkTail {
   readonly address: string;
@@ -27,7 +56,10 @@ interface LinkTail {
   readonly end: number;
 }
 
-/** Longer ones are text. The limits bound the search for their end. */
+/**
+ * Maximum lengths of addresses and titles, and maximum nesting of parentheses. Larger ones are text. The
+ * limits make the search for their end fast.
+ */
 const maxAddress = 2048;
 const maxTitle = 256;
 const maxParentheses = 32;
@@ -38,7 +70,7 @@ const angled = /<((?:\\.|[^<>\\\n])*)>/y;
 const title = /\s+(?:"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'|\((?:\\[\s\S]|[^()\\])*\))/y;
 const escapedOrEntity = /\\([!-/:-@[-`{-~])|&[#\w]{2,9};/g;
 
-/** Reads `(address "title")` after a `]`. */
+/** Reads `(address "title")` after a `]`. Returns undefined if it is not there. */
 export function linkTailAt(source: string, at: number): LinkTail | undefined {
   if (source[at] !== '(') return undefined;
   const text = source.slice(at, at + maxAddress);
@@ -64,7 +96,10 @@ function endOf(form: RegExp, text: string, at: number): number | undefined {
   return form.test(text) ? form.lastIndex : undefined;
 }
 
-/** An address without brackets ends at a space, or at a parenthesis that it did not open. */
+/**
+ * Returns the end of an address without angle brackets. It ends at a space, or at a closing parenthesis
+ * that has no opening one in the address.
+ */
 function bareEnd(text: string, from: number): number | undefined {
   if (text[from] === '<') return undefined;
   let depth = 0;
@@ -78,7 +113,7 @@ function bareEnd(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** Longer tags are text. The limit bounds the search for their end. */
+/** Maximum length of a tag. Longer tags are text. The limit makes the search for their end fast. */
 const maxTag = 512;
 
 const address = /^<([a-zA-Z][a-zA-Z\d+.-]{1,31}:[^\s<>]*)>/;
@@ -102,7 +137,10 @@ interface TokenMatch {
   readonly length: number;
 }
 
-/** Reads an address in angle brackets, a line break or an HTML tag at a `<`. */
+/**
+ * Reads an address in angle brackets, a line break tag or an HTML tag at a `<`. Returns undefined if there
+ * is none.
+ */
 export function angleBracketsAt(source: string, at: number): TokenMatch | undefined {
   const text = source.slice(at, at + maxTag);
   const link = autolink(address, '', text) ?? autolink(mail, 'mailto:', text);
@@ -130,12 +168,16 @@ function linkTokens(text: string, to: string): readonly InlineToken[] {
   ];
 }
 
-// Only ASCII, because in some scripts text follows an address without a space.
+// Only ASCII characters belong to an address, because in some scripts text follows an address without a
+// space.
 const bare = /(?:https?:\/\/(?:\[[\da-fA-F:.]+\])?|www\.)[!-;=?-Z\\^_a-z{|}~]*/iy;
 const inWord = /[a-z\d]/i;
 const trailing = /[?!.,:;*_~'"]$/;
 
-/** Reads an address without any marks. Punctuation that ends the sentence is not part of it. */
+/**
+ * Reads an address that has no brackets. Punctuation at the end of a sentence is not part of it. Returns
+ * undefined if there is none.
+ */
 export function bareAddressAt(source: string, at: number): TokenMatch | undefined {
   if (at > 0 && inWord.test(source.charAt(at - 1))) return undefined;
   bare.lastIndex = at;

@@ -3,9 +3,9 @@ import { BlockParser } from './block-parser.ts';
 import { LineReader } from './line-reader.ts';
 
 /**
- * Reads Markdown that arrives in chunks. The blocks do not depend on how the text was cut into
- * chunks. A block that `take` returned never changes. Code is returned line by line, so that a long
- * code block can be shown before it ends.
+ * Reads Markdown that arrives in chunks. The resulting blocks do not depend on the sizes of the chunks. A
+ * block that `take` returned never changes. Code is returned line by line, so that a long code block can be
+ * shown before it ends.
  *
  * @example
  * const stream = new MarkdownStream();
@@ -25,7 +25,7 @@ export class MarkdownStream {
     this.#parser = new BlockParser(onWork);
   }
 
-  /** Adds text. */
+  /** Adds a chunk of text. */
   push(chunk: string): void {
     this.#onWork?.(chunk.length + 1);
     for (const line of this.#lines.push(chunk)) this.#parser.line(line);
@@ -36,21 +36,21 @@ export class MarkdownStream {
     return this.#parser.take();
   }
 
-  /** The unfinished blocks, as they would be if the text ended here. */
+  /** The blocks that are not finished, as they would be if the text ended here. */
   get tail(): readonly Block[] {
     return this.#preview(this.#parser.copy());
   }
 
   /**
-   * Like `tail`, but a last line without an end does not turn the text before it into a heading.
-   * That line is a paragraph of its own until it ends. So text does not become a heading for a
-   * moment while the first list item after it arrives.
+   * Like `tail`, but an incomplete last line does not turn the text before it into a heading. This line is
+   * a separate paragraph until it ends. Otherwise a text would briefly become a heading while the first
+   * list item after it arrives.
    */
   get steadyTail(): readonly Block[] {
     return this.#preview(this.#parser.copy(true));
   }
 
-  /** Ends the text and returns the remaining blocks. After that, the stream is ready for a new text. */
+  /** Ends the text and returns the remaining blocks. After that, the stream can read a new text. */
   end(): readonly Block[] {
     for (const line of this.#lines.end()) this.#parser.line(line);
     this.#parser.end();

@@ -18,7 +18,7 @@ interface OpenItem {
   readonly id: number;
   readonly list: number;
   readonly number: string | undefined;
-  /** The indentation of lines that belong to the item. */
+  /** The minimum indentation of lines that belong to the item. */
   readonly offset: number;
   /** True until the item has a block. */
   isEmpty: boolean;
@@ -69,7 +69,7 @@ export class ContainerStack {
     return this.#open.map(({ id }) => id);
   }
 
-  /** Finds the containers that a line belongs to. */
+  /** Finds the open containers that a line belongs to. */
   match(line: string): Match {
     let rest = line;
     for (const [depth, container] of this.#open.entries()) {
@@ -101,7 +101,10 @@ export class ContainerStack {
     this.#lists.length = Math.min(this.#lists.length, this.#open.length + 1);
   }
 
-  /** Called for each block that is not an item: the next item at this depth starts a new list. */
+  /**
+   * Ends the lists at this depth, so that the next item starts a new list. It is called for each block that
+   * is not an item.
+   */
   endList(): void {
     this.#lists.length = Math.min(this.#lists.length, this.#open.length);
   }
@@ -117,31 +120,40 @@ export class ContainerStack {
   }
 }
 
-/** The length of the container's mark or indentation, or undefined if the line is not in it. */
+/**
+ * Returns the length of the container's mark or indentation in a line. Returns undefined if the line is not
+ * in the container.
+ */
 function prefixLength(container: OpenContainer, line: string): number | undefined {
   if (container.kind === 'quote') return quoteStart(line);
   const isIn = isBlank(line) || indentOf(line) >= container.offset;
   return isIn ? Math.min(container.offset, line.length) : undefined;
 }
 
-/** A paragraph or a table. Its lines become one block when it ends. */
+/** An open paragraph or table. Its lines become one block when it ends. */
 export interface TextLeaf {
   readonly kind: 'paragraph' | 'table';
   readonly lines: string[];
   size: number;
-  /** True if its first part was already emitted. */
+  /** True if the first part of this paragraph or table was already emitted. */
   readonly isRest: boolean;
 }
 
-/** The block that lines are being added to. */
+/** The open block to which lines are added. */
 export type Leaf =
   | TextLeaf
   | { readonly kind: 'fence'; readonly fence: FenceStart }
-  /** Indented code. Empty lines wait until more code follows, because otherwise they end it. */
+  /**
+   * Indented code. Empty lines are stored until more code follows. If no code follows, they are not part of
+   * the block.
+   */
   | { readonly kind: 'indented'; readonly blanks: string[] }
   | { readonly kind: 'html'; readonly end: RegExp | undefined };
 
-/** A longer paragraph or table is emitted in parts. This bounds the cost of each part. */
+/**
+ * Maximum size of a paragraph or table in characters. A longer one is emitted in parts, which limits the
+ * cost of each part.
+ */
 const maxSize = 32_768;
 
 export function paragraphLeaf(line: string, isRest = false): TextLeaf {
@@ -153,12 +165,12 @@ export function isText(leaf: Leaf | undefined): leaf is TextLeaf {
 }
 
 interface GrownLeaf {
-  /** The part that became a block of its own. */
+  /** The content of a part that is complete. Undefined if the block only grew. */
   readonly done?: BlockContent | undefined;
   readonly leaf: TextLeaf;
 }
 
-/** Adds a line to a paragraph or a table. */
+/** Adds a line to a paragraph or a table. The result may be a new leaf. */
 export function grow(leaf: TextLeaf, line: string): GrownLeaf {
   const head = leaf.lines.at(-1) ?? '';
   if (leaf.kind === 'paragraph' && isTableStart(head, line)) {
@@ -171,7 +183,10 @@ export function grow(leaf: TextLeaf, line: string): GrownLeaf {
   return { leaf };
 }
 
-/** The rest of a long table repeats the head, because the head defines the columns. */
+/**
+ * Returns the leaf for the rest of a long paragraph or table. A table repeats its head, because the head
+ * defines the columns.
+ */
 function restOf(leaf: TextLeaf, line: string): TextLeaf {
   if (leaf.kind === 'paragraph') return paragraphLeaf(line, true);
   return textLeaf('table', [...leaf.lines.slice(0, 2), line], true);
@@ -181,7 +196,10 @@ function textLeaf(kind: TextLeaf['kind'], lines: string[], isRest = false): Text
   return { kind, lines, size: lines.reduce((sum, line) => sum + line.length, 0), isRest };
 }
 
-/** The block of a leaf that has ended. Undefined if its lines were emitted one by one. */
+/**
+ * Returns the block that ends a leaf. Returns undefined for HTML, whose lines were emitted one by one, and
+ * for an empty paragraph.
+ */
 export function contentOf(leaf: Leaf): BlockContent | undefined {
   switch (leaf.kind) {
     case 'paragraph':

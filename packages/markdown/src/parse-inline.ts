@@ -4,13 +4,13 @@ import { entityAt } from './entity.ts';
 import { type InlineToken, type Slot, slotOf, tokensOf } from './inline-token.ts';
 import { angleBracketsAt, bareAddressAt, linkTailAt } from './links.ts';
 
-/** The characters that can be more than text. */
+/** Matches the characters that can have a meaning other than text. */
 const special = /[\\`*_~[\]<&\n]|!\[|https?:\/\/|www\./gi;
 const escapable = /^[!-/:-@[-`{-~]$/;
 
 /**
- * Parses the text of a paragraph, a heading or a table cell. The time is proportional to the length
- * of the text.
+ * Parses the text of a paragraph, a heading or a table cell. The time is proportional to the length of the
+ * text.
  *
  * @example
  * parseInline('**Sunny**, 24 °C');
@@ -148,7 +148,7 @@ class InlineParser {
     this.#at += found.length;
   }
 
-  /** Removes the spaces around a line break. Two spaces before it make it a hard one. */
+  /** Reads a line break and removes the spaces around it. Two spaces before it make it a hard line break. */
   #newline(isHard = this.#source.endsWith('  ', this.#at)): void {
     const last = this.#slots.at(-1);
     if (last?.token?.type === 'text') {
@@ -178,21 +178,24 @@ class InlineParser {
 interface Bracket {
   readonly slot: Slot;
   readonly isImage: boolean;
-  /** The last run of delimiters before the bracket. Later runs are inside of the brackets. */
+  /** The last delimiter run before the bracket. Later runs are inside of the brackets. */
   readonly below: DelimiterRun | undefined;
 }
 
 /** The `[` and `![` that are still open. */
 class BracketStack {
   readonly #open: Bracket[] = [];
-  /** The number of brackets that can only start images, because links do not nest. */
+  /** The number of outermost open brackets that can only start images, because links cannot be nested. */
   #withoutLinks = 0;
 
   push(bracket: Bracket): void {
     this.#open.push(bracket);
   }
 
-  /** Returns the bracket that a `]` closes. Undefined if it cannot start a link or an image. */
+  /**
+   * Returns the bracket that a `]` closes. Returns undefined if this bracket cannot start a link or an
+   * image.
+   */
   pop(): Bracket | undefined {
     const bracket = this.#open.pop();
     const isForbidden = this.#open.length < this.#withoutLinks && bracket?.isImage === false;
@@ -200,7 +203,7 @@ class BracketStack {
     return isForbidden ? undefined : bracket;
   }
 
-  /** Called after a link: the brackets around it cannot become links. */
+  /** Prevents the open brackets from becoming links. It is called after a link inside of them. */
   forbidLinks(): void {
     this.#withoutLinks = this.#open.length;
   }
@@ -212,8 +215,8 @@ interface CodeSpan {
 }
 
 /**
- * Finds code between backticks. It records the positions of all runs once, so that a text full of
- * unpaired backticks is not searched again for each of them.
+ * Finds code between backticks. It stores the positions of all runs of backticks once. A text with many
+ * unpaired backticks is therefore not searched again for each of them.
  */
 class CodeSpans {
   readonly #source: string;
@@ -223,11 +226,14 @@ class CodeSpans {
     this.#source = source;
   }
 
-  /** Returns the code after a run of backticks that ends at a position, if the same run follows. */
+  /**
+   * Returns the code between a run of backticks that ends at a position and the next run of the same
+   * length. Returns undefined if there is no such run.
+   */
   after(length: number, at: number): CodeSpan | undefined {
     this.#runs ??= runsByLength(this.#source);
     const positions = this.#runs.get(length) ?? [];
-    // Calls come in the order of positions, so earlier runs are not needed again.
+    // The calls come in the order of positions, so earlier runs are not needed any more.
     while (positions.length > 0 && (positions.at(-1) ?? 0) < at) positions.pop();
     const close = positions.at(-1);
     if (close === undefined) return undefined;
@@ -235,7 +241,7 @@ class CodeSpans {
   }
 }
 
-/** The positions of the runs by their length, last position first. */
+/** Returns the positions of the runs of backticks by their length, last position first. */
 function runsByLength(source: string): Map<number, number[]> {
   const runs = new Map<number, number[]>();
   for (const { 0: run, index } of source.matchAll(/`+/g)) {

@@ -25,6 +25,7 @@ export {
   type RunInput,
   type RunResult,
   readOutputTool,
+  readUIMessages,
   type StepInfo,
   type StepToPrepare,
   stepCount,
@@ -37,6 +38,7 @@ export {
   toolCalled,
   toolGuardrail,
   transcriptObserver,
+  type UiMessage,
   usageObserver,
 } from '@millrace/agent';
 export {

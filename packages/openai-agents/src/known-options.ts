@@ -1,17 +1,17 @@
 import { assertOptionNames, type OptionNames } from '@millrace/core';
 
 /**
- * Throws a TypeError if the options are not an object, or have an unknown name. A misspelt option must
- * not turn a limit off.
+ * Throws a TypeError if the options are not an object, or have an unknown name. Without this check, a
+ * misspelt option could turn a limit off.
  *
- * Workflows use this function too. Their sandbox cannot load agents, so the error is none of
- * `@millrace/agent`.
+ * Workflows use this function too. Their sandbox cannot load `@millrace/agent`, so the error is not an
+ * `AgentError`.
  *
  * @example
  * assertKnownOptions('runAgent', options, { session: true, input: true });
  */
 export function assertKnownOptions<Options extends object>(
-  /** The function that takes the options. */
+  /** The name of the function that takes the options. */
   of: string,
   options: Options,
   names: OptionNames<Options>,

@@ -35,49 +35,49 @@ export interface ServerOptions {
    */
   readonly rows?: Rows | undefined;
   /**
-   * Bearer tokens with full access. Each has at least 32 characters; `createToken()` makes one.
-   * `'none'`: no request needs a token, so every user of this machine can use and change
-   * everything. A server without tokens can listen on loopback only, and answers only requests from
-   * this machine. Required.
+   * Bearer tokens with full access. Each token has at least 32 characters. `createToken()` creates one.
+   * With `'none'`, no request needs a token, so every user of this machine can use and change everything. A
+   * server without tokens can listen only on loopback, and answers only requests from this machine.
+   * Required.
    */
   readonly tokens: readonly string[] | 'none';
   /**
-   * The secret that the API keys of remote agents are derived from. The keys stay valid while it
-   * stays the same. Default: derived from `tokens`; with `'none'`, a new secret at each start.
+   * The secret from which the API keys of remote agents are derived. If the secret changes, the keys become
+   * invalid. Default: derived from `tokens`. With `'none'`, the default is a new secret at each start.
    */
   readonly secret?: string | undefined;
   /**
-   * Where remote agents may be: `loopback`, `private`, `public`, and networks such as
+   * The networks in which remote agents may be: `loopback`, `private`, `public`, and networks such as
    * `10.1.0.0/16`. The server checks the address of each connection. Metadata services of clouds,
-   * link-local and multicast addresses are never allowed. Default: `public`, and `loopback` if the
+   * link-local and multicast addresses are never allowed. Default: `public`, and also `loopback` if the
    * server listens on loopback.
    */
   readonly agentNetworks?: readonly string[] | undefined;
-  /** Host names that the server accepts, besides localhost and IP addresses. Default: none. */
+  /** Host names that the server accepts, in addition to localhost and IP addresses. Default: none. */
   readonly hosts?: readonly string[] | undefined;
   /** Origins of other hosts whose pages may call the server. Default: none. */
   readonly origins?: readonly string[] | undefined;
   /**
-   * The path that the server is mounted at, for example `/api/agents`. Requests to other paths are not
-   * found. Default: the root.
+   * The path at which the server is mounted, for example `/api/agents`. Requests to other paths get
+   * `not_found`. Default: the root.
    */
   readonly basePath?: string | undefined;
   /**
-   * Authorizes a request without a token, for example by the session cookie of your application. It
-   * returns who sent the request and what the user may do, or undefined to refuse it. Default: a
-   * request needs a token; with `tokens: 'none'`, it must come from this machine.
+   * Authorizes a request without a token, for example with the session cookie of your application. It
+   * returns the user and the user's rights, or undefined to refuse the request. Default: a request needs a
+   * token. With `tokens: 'none'`, a request must come from this machine.
    */
   readonly authorize?:
     | ((request: IncomingRequest) => RequestAccess | undefined | Promise<RequestAccess | undefined>)
     | undefined;
   /**
-   * Returns the address of the client, for limits and the request log. Use it behind a proxy that you
-   * trust, and with `fetch`, which does not know the connection. Default: the other end of the
+   * Returns the address of the client, for rate limits and the request log. Set it if the server is behind
+   * a proxy that you trust, or if you use `fetch`, which has no connection. Default: the other end of the
    * connection.
    */
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
-   * Folder of a built web page, served at `/` and below `/app/`. It needs the root, so it excludes
+   * The folder of a built web page, which is served at `/` and below `/app/`. It cannot be combined with
    * `basePath`. Default: none.
    */
   readonly page?: string | undefined;
@@ -88,51 +88,51 @@ export interface ServerOptions {
   /** Logs one line per request. Default: off. */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
-   * Receives descriptions of irregular events that have no effect. They never contain content.
+   * Receives descriptions of unexpected events that do not affect a result. They never contain content.
    * Default: ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**
-   * Receives the spans of requests, runs and handlers, for example `otlpExporter({ url })`.
-   * Default: no spans. The trace of a request is passed on in any case.
+   * Receives the spans of requests, runs and handlers, for example `otlpExporter({ url })`. Default: no
+   * spans. The server passes on the trace of a request in both cases.
    */
   readonly exporter?: SpanExporter | undefined;
-  /** The source of time, for tests. Default: the system clock. */
+  /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Creates ids, for tests. Default: random ids. */
+  /** Creates ids. Tests can replace it. Default: random ids. */
   readonly ids?: Ids | undefined;
   /**
-   * Returns a number from 0 up to 1. It spreads the scans for orphaned runs of several servers.
+   * Returns a number from 0 up to 1. With it, several servers scan for orphaned runs at different times.
    * Default: `Math.random`.
    */
   readonly random?: (() => number) | undefined;
 }
 
-/** A server that was created by `createServer`. */
+/** The server that `createServer` returns. */
 export interface Server {
   /** Starts to listen, resumes orphaned runs, and returns the server's URL. */
   listen(options?: ListenOptions): Promise<{ readonly url: string }>;
   /**
-   * Answers a request of the Fetch API, for Next.js, Hono, TanStack Start, Bun, Deno and others. All
-   * checks and limits apply. The body of a stream follows the pace of its reader, and ends when the
-   * request is aborted. The first request starts the server: it resumes orphaned runs. Further
-   * arguments are ignored, so it can be a route handler itself.
+   * Answers a request of the Fetch API. Use it with Next.js, Hono, TanStack Start, Bun, Deno and others.
+   * All checks and limits apply. The body of a stream is produced as fast as it is read, and ends when the
+   * request is aborted. The first request starts the server, which resumes orphaned runs. Further arguments
+   * are ignored, so the function can be a route handler.
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
-   * Creates a handler for Node's HTTP server and frameworks that use it, such as Express. All checks
+   * Returns a handler for Node's HTTP server and for frameworks that use it, such as Express. All checks
    * and limits apply.
    */
   handler(options?: HandlerOptions): NodeHandler;
   /**
-   * Stops accepting work, stops or parks current work, and ends streams with a hint to reconnect.
+   * Closes the server. It accepts no more work, stops or parks current work, and ends streams with a hint
+   * to reconnect.
    */
   close(): Promise<void>;
 }
 
 /**
- * Creates a server that serves agents over HTTP and SSE. It runs in one process and needs no other
- * service.
+ * Creates a server that serves agents over HTTP and SSE. It runs in one process and needs no other service.
  *
  * @example
  * const server = createServer({
@@ -199,14 +199,17 @@ export function createServer(options: ServerOptions): Server {
     },
     async close() {
       await http.close(() => service.close());
-      // The caller closes stores that it passed in.
+      // The caller must close stores that it passed in.
       if (options.log === undefined) await log.close();
       if (options.rows === undefined) await rows.close();
     },
   };
 }
 
-/** Runs the work at the first call. All callers get its promise. After a failure it runs again. */
+/**
+ * Returns a function that runs the work at its first call. All callers get the same promise. If the work
+ * failed, the next call runs it again.
+ */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   return () => {
@@ -218,7 +221,10 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Work that does not stop is abandoned early enough to write the rest before the server closes. */
+/**
+ * Returns how long to wait for work that was stopped, in milliseconds. It is short enough that the rest can
+ * be stored before the server closes.
+ */
 function graceMsFor({ closeTimeoutMs }: HttpLimits): number {
   return Math.min(1000, closeTimeoutMs / 4);
 }
@@ -233,7 +239,7 @@ function assertKnownOptions<Options extends object>(
   });
 }
 
-/** Callers without types can omit the tokens. */
+/** The names of all options. Other names are refused. */
 const optionNames: OptionNames<ServerOptions> = {
   agents: true,
   log: true,
@@ -257,6 +263,7 @@ const optionNames: OptionNames<ServerOptions> = {
   random: true,
 };
 
+/** Returns the error for missing tokens. TypeScript requires them, but callers without types can omit them. */
 function tokensMissing(): ServerError {
   const message =
     "Cannot create a server without `tokens`. Set it to [createToken()], or to 'none' if every user of this machine may use the agents";

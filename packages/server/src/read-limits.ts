@@ -2,9 +2,9 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
 import { ServerError } from './contract/server-error.ts';
 
 /**
- * Fills in the default limits. Throws `invalid` for an unknown name, and for a value that is no number
- * from 0. A limit that is undefined or NaN would never be exceeded: the environment variable that it
- * comes from may be missing.
+ * Returns the limits with defaults for the missing ones. Throws `invalid` for an unknown name, and for a
+ * value that is not a number from 0. The check is needed because a limit that is undefined or NaN would
+ * never be exceeded. Such a value can come from a missing environment variable.
  */
 export function readLimits<Limits extends object>(
   option: string,

@@ -13,13 +13,13 @@ export type MillracePlugin = Required<
     Pick<ClientPlugin, 'configureClient'>
 >;
 
-/** `.ts` when run from sources, `.js` when built. */
+/** The extension of this file: `.ts` when run from sources, `.js` when built. */
 const extension = extname(import.meta.url);
 const workflowFile = (name: string) =>
   fileURLToPath(new URL(`./workflow/${name}${extension}`, import.meta.url));
 const interceptorsPath = workflowFile('interceptors');
 
-/** Path of the module with `agentWorkflow`, for workers without their own workflows. */
+/** The path of the module with `agentWorkflow`, for workers without their own workflows. */
 export const workflowsPath: string = workflowFile('index');
 
 /** Options of `millracePlugin`. */
@@ -30,8 +30,8 @@ export interface MillracePluginOptions extends ActivitiesOptions {
 
 /**
  * Creates the plugin for `new Worker({ plugins: [millracePlugin({ agents })] })` and `new Client({
- * plugins: [millracePlugin()] })`. It adds the activities, a default workflow and the propagation
- * of task and trace ids.
+ * plugins: [millracePlugin()] })`. The plugin adds the activities and a default workflow. It also
+ * propagates task and trace ids.
  */
 export function millracePlugin(options: MillracePluginOptions = {}): MillracePlugin {
   assertKnownOptions('millracePlugin', options, {
@@ -80,8 +80,8 @@ function withIdInterceptors(modules: readonly string[] = []): string[] {
 }
 
 /**
- * When run from sources, the packages that workflow code imports must also be resolved from
- * sources.
+ * Returns a webpack hook. When run from sources, the packages that workflow code imports must also be
+ * resolved from sources.
  */
 function resolveFromSources(hook: BundleOptions['webpackConfigHook'] = (config) => config) {
   const conditionNames = ['@millrace/source', 'webpack', 'import', 'require', 'default'];

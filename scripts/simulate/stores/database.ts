@@ -3,17 +3,20 @@ import type { Network } from '../network.ts';
 import { Machine, type World } from '../world.ts';
 import type { Disk } from './disk.ts';
 
-/** The connection to the database is gone. What was not answered may have happened or not. */
+/**
+ * Thrown if the connection to the database is lost. A request without an answer may have had an
+ * effect or not.
+ */
 export class ConnectionLost extends Error {}
 
 /** How long a client waits for an answer. */
 const answerTimeoutMs = 10_000;
-/** How long a transaction may wait for its client, as in the real store. */
+/** How long a transaction may wait for its client. It is the same as in the real store. */
 const idleTransactionMs = 10_000;
 
 /**
- * A model of a database server: a machine of its own, with locks on sessions that end with their
- * connection. Its content is the disk, which survives its crashes.
+ * A model of a database server. It is a separate machine. A lock on a session ends with its
+ * connection. The content of the database is on the disk, so it survives crashes.
  */
 export class DatabaseServer {
   readonly machine: Machine = new Machine('database');
@@ -24,7 +27,7 @@ export class DatabaseServer {
   readonly stamps: Map<string, number> = new Map();
   readonly #connections = new Set<DatabaseConnection>();
   readonly #locks = new Map<SessionId, DatabaseConnection>();
-  /** Connections that wait for locks, in order. */
+  /** The attempts of connections that wait for locks, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(world: World, network: Network, disk: Disk) {
@@ -39,7 +42,7 @@ export class DatabaseServer {
     return connection;
   }
 
-  /** Restarts the server. All connections and locks are gone. */
+  /** Restarts the server. All connections and locks are lost. */
   restart(afterMs: number): void {
     if (!this.machine.isUp) return;
     this.world.crash(this.machine);
@@ -70,7 +73,7 @@ export class DatabaseServer {
     attempt();
   }
 
-  /** Releases the locks of a connection. Others get them next. */
+  /** Releases the locks of a connection. Waiting connections then try to get them. */
   release(connection: DatabaseConnection): void {
     for (const [session, holder] of [...this.#locks])
       if (holder === connection) this.#locks.delete(session);
@@ -87,7 +90,7 @@ export class DatabaseServer {
   }
 }
 
-/** A connection of a program to the database. Requests run on the database in their order. */
+/** A connection from a program to the database. The database runs its requests in order. */
 export class DatabaseConnection {
   readonly client: Machine;
   isClosed = false;
@@ -102,11 +105,14 @@ export class DatabaseConnection {
     this.#database = database;
     this.client = client;
     this.#start = client.start;
-    // A dead process closes its sockets.
+    // The sockets of a crashed process are closed.
     client.onCrash.add(this.close);
   }
 
-  /** Runs a request on the database and returns its answer. `work` calls back when it is finished. */
+  /**
+   * Runs a request on the database and returns its answer. `work` calls `answer` when it is
+   * finished.
+   */
   ask<T>(label: string, work: (answer: (value: () => T) => void) => void): Promise<T> {
     const { world, machine } = this.#database;
     return new Promise<T>((resolve, reject) => {
@@ -136,7 +142,9 @@ export class DatabaseConnection {
     });
   }
 
-  /** Closes the connection. The database ends its transaction, and the client loses its requests. */
+  /**
+   * Closes the connection. The database ends the transaction, and the client's open requests fail.
+   */
   readonly close = (): void => {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -153,7 +161,10 @@ export class DatabaseConnection {
     });
   };
 
-  /** A client that does nothing with its locks, for example because it is paused, loses them. */
+  /**
+   * Closes the connection of a client that holds locks and sends no request, for example because it
+   * is paused.
+   */
   #endIdleTransaction(number: number): void {
     const { world, machine } = this.#database;
     if (!this.#database.holdsLocks(this)) return;

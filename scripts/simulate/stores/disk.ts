@@ -4,10 +4,13 @@ import type { Machine, World } from '../world.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { emptyState, type RowsState, type StoreState, withIncarnation } from './store-state.ts';
 
-/** When a machine crashes at a commit: before it is stored, or before its program learns of it. */
+/**
+ * When a machine crashes at a commit: before the commit is stored, or after it is stored and before
+ * the program gets the answer.
+ */
 export type CommitCrash = 'before' | 'after';
 
-/** A rewind of the store: what is in `before` and not in `after` is gone. */
+/** A rewind of the store. Everything that is in `before` and not in `after` is lost. */
 interface Rewind {
   readonly at: number;
   readonly before: StoreState;
@@ -15,18 +18,18 @@ interface Rewind {
 }
 
 interface DiskOptions {
-  /** Keeps the incarnation after a rewind: the fault B of before. */
+  /** If true, the incarnation stays the same after a rewind. This is the planted fault B. */
   readonly keepsIncarnation: boolean;
-  /** The rows as they are now. */
+  /** Returns the current rows. */
   readonly rows: () => RowsState;
 }
 
-/** Says that a crashed program has called a store. Nothing happens. */
+/** Thrown if a crashed program calls a store. The call has no effect. */
 export class CrashedError extends Error {}
 
 /**
- * The disk under the store of a log. It keeps every state, so that it can lose its last commits or be
- * restored from a backup.
+ * The disk below the store of a log. It keeps every earlier state, so that it can lose its last
+ * commits, or be restored from a backup.
  */
 export class Disk {
   readonly #world: World;
@@ -36,11 +39,11 @@ export class Disk {
   readonly #listeners = new Map<Machine, Set<(writer: Machine) => void>>();
   readonly leases: LeaseWatch;
   readonly rewinds: Rewind[] = [];
-  /** Writes fail with `storage_full` until then. */
+  /** Until this time, writes fail with `storage_full`. */
   fullUntil = 0;
-  /** Writes fail with `storage` until then. */
+  /** Until this time, writes fail with `storage`. */
   brokenUntil = 0;
-  /** Crashes the machine at its next commit. */
+  /** The machines that crash at their next commit. */
   readonly crashAt = new Map<Machine, CommitCrash>();
   readonly #options: DiskOptions;
 
@@ -70,7 +73,7 @@ export class Disk {
       throw new LogError('storage', 'Cannot write: the disk of the simulation fails');
   }
 
-  /** Stores a state. The machine may crash before or after. */
+  /** Stores a state. If a crash is planned for the machine, the machine crashes before or after. */
   commit(machine: Machine, state: StoreState): void {
     const crash = this.crashAt.get(machine);
     this.crashAt.delete(machine);
@@ -86,7 +89,7 @@ export class Disk {
     throw new CrashedError(`${machine.name} crashed ${crash} a commit`);
   }
 
-  /** Stores a state without a commit of a program, for numbers that are never given back. */
+  /** Stores a state without a commit. It is used for counters that a rollback does not reset. */
   advance(state: StoreState): void {
     this.#states.push(state);
     this.#rows.push(this.#options.rows());
@@ -101,13 +104,15 @@ export class Disk {
     return stop;
   }
 
-  /** The state and the rows after a number of commits. */
+  /** Returns the state and the rows after a number of commits. */
   at(commits: number): { readonly state: StoreState; readonly rows: RowsState } {
     const index = Math.max(0, Math.min(commits, this.commits) - 1);
     return { state: this.#states[index] ?? this.state, rows: this.#rows[index] ?? new Map() };
   }
 
-  /** Goes back to an earlier state, as a restored backup or a lost tail does. */
+  /**
+   * Returns to an earlier state, like a restored backup or a store that has lost its last commits.
+   */
   rewind(state: StoreState): void {
     this.#world.note(`the store goes back after ${this.commits} commits`);
     this.rewinds.push({ at: this.#world.now, before: this.state, after: state });

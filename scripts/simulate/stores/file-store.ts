@@ -15,12 +15,12 @@ interface FileCopy {
   readonly path: string;
 }
 
-/** A copy is made after so many commits. */
+/** The number of commits between two copies. */
 const commitsPerCopy = 25;
 
 /**
- * A real SQLite file that all servers use. The disk of the simulation gets the same writes, so that the
- * laws are checked in the same way, and the file is compared with it.
+ * A real SQLite file that all servers use. The disk of the simulation gets the same writes. So the
+ * laws are checked in the same way as for the models, and the file is compared with the disk.
  */
 export class SharedFile {
   readonly #world: World;
@@ -35,7 +35,7 @@ export class SharedFile {
     this.#disk = disk;
   }
 
-  /** Opens the file for a machine. Its crash closes the file. */
+  /** Opens the file for a machine. If the machine crashes, the file is closed. */
   open(machine: Machine): RecordStore {
     const store = this.#openStore();
     machine.onCrash.add(() => this.#close(store));
@@ -43,8 +43,8 @@ export class SharedFile {
   }
 
   /**
-   * Puts the newest copy back that is not newer than a number of commits, or only removes the WAL. All
-   * machines must be stopped. Returns what the file contains then.
+   * Restores the newest copy that has at most this number of commits, or only removes the WAL. All
+   * machines must be stopped. Returns the content of the file afterwards.
    */
   restore(commits: number, what: 'copy' | 'wal'): StoreState | undefined {
     for (const store of [...this.#open]) this.#close(store);
@@ -55,7 +55,7 @@ export class SharedFile {
     return this.content();
   }
 
-  /** The content of the file. */
+  /** Reads the content of the file. */
   content(): StoreState {
     const store = this.#openStore();
     try {
@@ -100,7 +100,7 @@ export class SharedFile {
   #copy(store: SqliteStore): void {
     const { commits } = this.#disk;
     if (commits - (this.#copies.at(-1)?.commits ?? 0) < commitsPerCopy) return;
-    // A checkpoint brings everything into the file itself.
+    // A checkpoint moves all commits from the WAL into the file itself.
     if (!store.checkpoint()) return;
     const path = join(this.#folder, `copy-${commits}`);
     copyFileSync(this.#path, path);
@@ -156,7 +156,7 @@ class MirroredStore extends ModelStore implements RecordStore {
       this.#onCommit();
       return result;
     } catch (error) {
-      // The disk crashes the machine, and stores nothing either.
+      // After a rollback, `commit` crashes the machine and does not store the state either.
       if (isRolledBack) this.#disk.commit(this.#machine, draft.result);
       throw error;
     }
@@ -169,12 +169,15 @@ class MirroredStore extends ModelStore implements RecordStore {
 
   override records(session: SessionId, after: number): readonly LogRecord[] {
     this.assertRunning();
-    // Short pages, as the model has.
+    // The pages are short, like those of the model.
     return this.#store.records(session, after, 4096);
   }
 }
 
-/** Writes that a transaction repeats on the draft. Its numbers come from the file. */
+/**
+ * The writes that are repeated on the draft of the simulation. Numbers, such as epochs, come from
+ * the file.
+ */
 const writes = ['putSession', 'putProducer', 'putCommand', 'insert', 'replace', 'deleteSession'];
 
 function mirrored(tx: StoreTransaction, draft: StateDraft): StoreTransaction {

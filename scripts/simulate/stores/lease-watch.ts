@@ -3,7 +3,7 @@ import type { SessionRow } from '@millrace/log/store';
 import type { Machine, World } from '../world.ts';
 import type { StoreState } from './store-state.ts';
 
-/** A lease as the simulation knows it: who took it, and when it was last renewed, by the true time. */
+/** A lease in the view of the simulation: who took it, and the true time of its last renewal. */
 interface KnownLease {
   readonly machine: Machine;
   readonly start: number;
@@ -14,7 +14,10 @@ interface KnownLease {
 /** The duration of a lease, which is the default of `Log.open`. */
 const leaseMs = 15_000;
 
-/** Checks each commit: a session has one driver, and a lease is never taken from a live driver. */
+/**
+ * Checks each commit. A session must have only one driver, and a lease must not be taken from a
+ * live driver.
+ */
 export class LeaseWatch {
   readonly #world: World;
   readonly #leases = new Map<SessionId, KnownLease>();
@@ -23,12 +26,12 @@ export class LeaseWatch {
     this.#world = world;
   }
 
-  /** Forgets all leases, after the store was rewound. */
+  /** Drops all leases after the store was rewound. */
   forget(): void {
     this.#leases.clear();
   }
 
-  /** True if a driver that runs has renewed its lease lately, by the true time. */
+  /** Returns true if a running driver has renewed its lease recently, by the true time. */
   isDriven(session: SessionId): boolean {
     const known = this.#leases.get(session);
     if (known === undefined || known.machine.start !== known.start) return false;
@@ -44,7 +47,7 @@ export class LeaseWatch {
       this.#checkEpoch(session, earlier?.row, row);
       if (row.lease === undefined) this.#leases.delete(session);
       else if (
-        JSON.stringify(earlier?.row.lease) !== JSON.stringify(row.lease) ||
+        earlier?.row.lease?.expiresAt !== row.lease.expiresAt ||
         earlier?.row.epoch !== row.epoch
       )
         this.#track(machine, row);
@@ -73,5 +76,5 @@ export class LeaseWatch {
   }
 }
 
-/** Clocks in whole milliseconds, and answers that take time. */
+/** The tolerance for clocks with whole milliseconds, and for answers that take time. */
 const slackMs = 100;

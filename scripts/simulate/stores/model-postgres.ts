@@ -25,7 +25,10 @@ import type { Machine } from '../world.ts';
 import { ConnectionLost, type DatabaseConnection, type DatabaseServer } from './database.ts';
 import { recordsOf, rowOf, rowsOf, StateDraft, type StoreState } from './store-state.ts';
 
-/** How long lost connections are retried, and how often commits are grouped, as in the real store. */
+/**
+ * How long requests with a lost connection are retried. These four values are those of the real
+ * store.
+ */
 const retryMs = 15_000;
 const retryPauseMs = 50;
 const commitIntervalMs = 20;
@@ -34,11 +37,17 @@ const pollMs = 1000;
 interface PostgresModelOptions {
   readonly database: DatabaseServer;
   readonly machine: Machine;
-  /** Measures the clock of the database only once, and then trusts the time of day: fault C. */
+  /**
+   * If true, the offset to the database's clock is measured only once, and then the time of day is
+   * used. This is the planted fault C.
+   */
   readonly measuresClockOnce: boolean;
 }
 
-/** Opens a log on a model of Postgres. Queue, draft, leases and followers are the real ones. */
+/**
+ * Opens a log on a model of Postgres. The queue, the drafts, the leases and the followers are the
+ * real code.
+ */
 export function postgresModelLog(options: PostgresModelOptions): Log {
   const { database, machine } = options;
   const clock = options.measuresClockOnce ? new OnceMeasuredClock() : new ServerClock();
@@ -51,7 +60,7 @@ export function postgresModelLog(options: PostgresModelOptions): Log {
   return new StoreLog(new LogContext({ reader, commits, feeds, clock, leases }));
 }
 
-/** A clock of the database, set with each answer. */
+/** The clock of the database. Each answer sets it. */
 type DatabaseClock = Clock & Pick<ServerClock, 'set'>;
 
 class OnceMeasuredClock extends ServerClock {
@@ -66,7 +75,7 @@ class OnceMeasuredClock extends ServerClock {
   }
 }
 
-/** The connections of one program. */
+/** The connections of one program to the database. */
 class Access {
   readonly database: DatabaseServer;
   readonly machine: Machine;
@@ -116,7 +125,7 @@ function unreachable(cause: Error): LogError {
 interface Committed {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
-  /** The connection was lost during the commit, so its outcome is unknown. */
+  /** True if the connection was lost during the commit, so that its outcome is unknown. */
   readonly isUnknown: boolean;
 }
 
@@ -204,7 +213,7 @@ class ModelWriter implements PrefetchWriter {
   #fetch(fetched: FetchedRows, request: RowRequest): void {
     const { disk } = this.#access.database;
     if (request.what === 'epoch' || request.what === 'made') {
-      // Numbers come from sequences, which no rollback returns.
+      // The numbers come from sequences, which a rollback does not reset.
       const draft = new StateDraft(disk.state);
       if (request.what === 'epoch') fetched.epochs.push(draft.nextEpoch());
       else {
@@ -264,7 +273,7 @@ class ModelWriter implements PrefetchWriter {
   }
 }
 
-/** The state with the changes of a draft. */
+/** Returns the state with the changes of a draft. */
 function written(draft: TransactionDraft, state: StoreState): StoreState {
   const result = new StateDraft(state);
   for (const one of draft.sessionDrafts) {
@@ -325,7 +334,10 @@ class ModelReader implements LogReader {
     return (await this.blob(hash))?.slice(start, end);
   }
 
-  /** Notices of commits may be lost, so the reader also looks at intervals. */
+  /**
+   * Calls the listener after commits. Notices of commits may be lost, so it is also called at
+   * regular intervals.
+   */
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void {
     const { database, machine } = this.#access;
     const { disk, network, world } = database;

@@ -11,7 +11,7 @@ import type { Machine, World } from '../world.ts';
 import { CrashedError, type Disk } from './disk.ts';
 import type { RowsState } from './store-state.ts';
 
-/** The rows that all servers share. */
+/** The rows. All servers share them. */
 export class SharedRows {
   state: RowsState = new Map();
   writes = 0;
@@ -24,13 +24,16 @@ interface RowsOptions {
   readonly shared: SharedRows;
   readonly disk: Disk;
   readonly machine: Machine;
-  /** Runs a request to the store and its answer. Each takes time, or fails. */
+  /** Sends a request to the store and returns its answer. Both take time, and both can fail. */
   readonly ask: <T>(work: () => T) => Promise<T>;
-  /** Ignores the epochs of runs: the fault A of before. */
+  /** If true, the epochs of runs are ignored. This is the planted fault A. */
   readonly ignoresEpochs: boolean;
 }
 
-/** A model of the row stores. Each call is a request that changes the rows atomically when it arrives. */
+/**
+ * A model of the row stores. Each call is a request. When it arrives, it changes the rows
+ * atomically.
+ */
 export class ModelRows implements Rows {
   readonly #options: RowsOptions;
   readonly #start: number;

@@ -9,12 +9,15 @@ import type { Machine, World } from '../world.ts';
 import { CrashedError, type Disk } from './disk.ts';
 import { recordsOf, rowOf, rowsOf, StateDraft } from './store-state.ts';
 
-/** How long a lost file system event delays the news of a commit. The real store checks so often. */
+/**
+ * The delay with which a process notices a commit if the file system event is lost. The real store
+ * checks at this interval.
+ */
 const safetyCheckMs = 1000;
 
 /**
- * A model of the SQLite store: one file that several processes of a machine use. Calls answer at once,
- * and a commit is atomic. Other processes learn of a commit a little later.
+ * A model of the SQLite store. Several processes of a machine use one file. Calls return at once,
+ * and a commit is atomic. Other processes notice a commit a little later.
  */
 export class ModelStore implements RecordStore {
   readonly #world: World;

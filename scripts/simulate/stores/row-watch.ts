@@ -4,7 +4,7 @@ import type { Machine, World } from '../world.ts';
 import type { Disk } from './disk.ts';
 import type { SharedRows } from './model-rows.ts';
 
-/** How long a wrong status may stay until the driver of the task corrects it. */
+/** How long a wrong status may stay before the driver of the task corrects it. */
 const graceMs = 10_000;
 
 interface RowWatchOptions {
@@ -16,8 +16,9 @@ interface RowWatchOptions {
 }
 
 /**
- * Checks that no row says that a task has ended while a driver works on it. An old server may write
- * such a status just before the new driver claims the row, and the claim corrects it.
+ * Checks that no row has the status of an ended task while a driver works on the task. An old
+ * server may write such a status just before the new driver claims the row. The claim then corrects
+ * it.
  */
 export class RowWatch {
   readonly #options: RowWatchOptions;
@@ -26,7 +27,7 @@ export class RowWatch {
     this.#options = options;
   }
 
-  /** Call it after each write. */
+  /** Checks a row. Call it after each write. */
   onWrite(table: Table, row: Row): void {
     const { world, machine } = this.#options;
     if (table !== 'tasks' || row.data['status'] === 'RUNNING') return;
@@ -36,7 +37,10 @@ export class RowWatch {
     world.schedule(machine, graceMs, 'checks a row', () => this.#recheck(row, session, epoch));
   }
 
-  /** The epoch of the live driver with open work. */
+  /**
+   * Returns the epoch of the live driver, if the session has open work. Otherwise returns
+   * undefined.
+   */
   #drivenBy(session: SessionId): number | undefined {
     const { disk } = this.#options;
     const { openWork = [], epoch } = disk.state.sessions.get(session)?.row ?? {};

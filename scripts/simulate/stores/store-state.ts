@@ -10,7 +10,7 @@ import type {
 import { hasWork } from '@millrace/log/store';
 import type { Row, Table } from '@millrace/server';
 
-/** A session in a state. It never changes; a change creates another one. */
+/** A session in a state. It is immutable, so each change creates a new one. */
 export interface StoredSession {
   readonly row: SessionRow;
   readonly records: readonly LogRecord[];
@@ -18,7 +18,10 @@ export interface StoredSession {
   readonly commands: ReadonlyMap<string, CommandRow>;
 }
 
-/** The whole content of a store after a commit. It never changes, so each earlier one can be restored. */
+/**
+ * The whole content of a store after a commit. It is immutable, so each earlier state can be
+ * restored.
+ */
 export interface StoreState {
   readonly sessions: ReadonlyMap<SessionId, StoredSession>;
   readonly blobs: ReadonlyMap<string, Uint8Array>;
@@ -27,29 +30,35 @@ export interface StoreState {
   readonly incarnation: number;
 }
 
-/** The rows of all tables at one moment. It never changes, so it can be restored. */
+/** The rows of all tables at one moment. It is immutable, so it can be restored. */
 export type RowsState = ReadonlyMap<Table, ReadonlyMap<string, Row>>;
 
-/** How far the counters jump with a new incarnation, as in the real stores. */
+/** How far the counters jump with a new incarnation. It is the same as in the real stores. */
 const counterJump = 1_000_000_000;
 
 export function emptyState(incarnation: number): StoreState {
   return { sessions: new Map(), blobs: new Map(), epochs: 0, made: 0, incarnation };
 }
 
-/** The state with a new incarnation: leases and cursors of the earlier one do not count. */
+/**
+ * Returns the state with a new incarnation. Leases and cursors of the earlier incarnation are then
+ * invalid.
+ */
 export function withIncarnation(state: StoreState, incarnation: number): StoreState {
   const { epochs, made } = state;
   return { ...state, incarnation, epochs: epochs + counterJump, made: made + counterJump };
 }
 
-/** The row of a session. Rows have the incarnation of the store, not the one of their last change. */
+/**
+ * Returns the row of a session. It has the current incarnation of the store, not the incarnation of
+ * its last change.
+ */
 export function rowOf(state: StoreState, session: SessionId): SessionRow | undefined {
   const found = state.sessions.get(session);
   return found && { ...found.row, incarnation: state.incarnation };
 }
 
-/** The rows of a state that match, sorted by id. */
+/** Returns the rows that match the filter, sorted by id. */
 export function rowsOf(state: StoreState, filter: SessionRowFilter): readonly SessionRow[] {
   const { after = '', isClosed, limit = Number.POSITIVE_INFINITY } = filter;
   return [...state.sessions.keys()]
@@ -60,7 +69,7 @@ export function rowsOf(state: StoreState, filter: SessionRowFilter): readonly Se
     .slice(0, limit);
 }
 
-/** The records after an offset. Pages are short, so that readers need several. */
+/** Returns the records after an offset. Pages are short, so that readers need several. */
 export function recordsOf(
   state: StoreState,
   session: SessionId,
@@ -72,7 +81,10 @@ export function recordsOf(
 
 const pageLength = 40;
 
-/** A transaction: a copy of a state that work changes. Nothing is stored until `result` is kept. */
+/**
+ * A transaction. It is a copy of a state that can be changed. The changes are stored only if the
+ * caller commits `result`.
+ */
 export class StateDraft implements StoreTransaction {
   #state: StoreState;
   readonly #before: StoreState;
@@ -118,7 +130,7 @@ export class StateDraft implements StoreTransaction {
     return this.blob(hash)?.slice(start, end);
   }
 
-  /** The simulated agent stores no blobs. */
+  /** Returns no blobs, because the simulated agent stores none. */
   blobsOf(): readonly string[] {
     return [];
   }
@@ -170,7 +182,7 @@ export class StateDraft implements StoreTransaction {
     this.#state = { ...this.#state, blobs: new Map(this.#state.blobs).set(hash, bytes) };
   }
 
-  /** Blobs stay. The simulated agent stores none. */
+  /** Does nothing, because the simulated agent stores no blobs. */
   deleteUnusedBlobs(): void {}
 
   #change(

@@ -46,11 +46,15 @@ function noPriceError({ label }: ChosenModel): ModelError {
 
 const defaultCompactionTokens = 150_000;
 /**
- * Every request pays for its whole context, so even models with a huge window are compacted here.
+ * The highest number of tokens at which a conversation is compacted, also for a model with a larger
+ * context window. Every request pays for its whole context.
  */
 const maxCompactionTokens = 250_000;
 
-/** Leaves 20 % of the context window free for the answer and for tool results. */
+/**
+ * Returns the number of tokens at which the conversation is compacted. It leaves 20 % of the
+ * context window free for the answer and for tool results.
+ */
 function compactionThreshold({ contextTokens }: ChosenModel): number {
   if (contextTokens === undefined) return defaultCompactionTokens;
   return Math.min(maxCompactionTokens, Math.floor(contextTokens * 0.8));
@@ -59,8 +63,8 @@ function compactionThreshold({ contextTokens }: ChosenModel): number {
 const defaultMaxAttempts = 4;
 
 /**
- * These failures are temporary: no network, an overloaded provider, a rate limit. More attempts
- * help.
+ * The maximum number of attempts for temporary failures: no network, an overloaded provider, a rate
+ * limit. They get more attempts than other failures, because they often end by themselves.
  */
 const attemptsByErrorKind: Readonly<Record<string, number>> = {
   network: 8,
@@ -69,7 +73,9 @@ const attemptsByErrorKind: Readonly<Record<string, number>> = {
 };
 
 /**
- * Retries temporary failures for about two minutes, or up to five if the provider sends a delay.
+ * The retry options of the agent. Temporary failures are retried for about two minutes. If the
+ * provider asks for a delay, the agent waits that long. If the delay is longer than five minutes,
+ * the agent does not retry.
  */
 export const retryOptions: NonNullable<AgentOptions['retry']> = {
   ...{ maxAttempts: defaultMaxAttempts, attemptsFor: attemptsByErrorKind },

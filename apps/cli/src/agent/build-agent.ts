@@ -53,10 +53,13 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
-    // The chat shows the protection itself.
+    // The chat shows `protection` itself, so it does not need this sentence.
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
-    closeSandbox: () => sandbox?.close(),
+    closeSandbox: async () => {
+      await sandbox?.settled();
+      sandbox?.close();
+    },
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
 }
@@ -74,7 +77,7 @@ interface AgentParts {
   readonly protection: string | undefined;
   /** A sentence for a user who does not see `protection`, if there is no sandbox. */
   readonly unconfined: string | undefined;
-  readonly closeSandbox: () => void;
+  readonly closeSandbox: () => Promise<void>;
 }
 
 function assemble(parts: AgentParts): BuiltAgent {
@@ -111,13 +114,14 @@ function assemble(parts: AgentParts): BuiltAgent {
     with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: async () => {
       await servers.close();
-      parts.closeSandbox();
+      await parts.closeSandbox();
     },
   };
 }
 
 /**
- * Returns false for a call with unreadable input. The agent itself reports that error to the model.
+ * Returns true if the current rules allow a call. Returns false for a call with unreadable input,
+ * because the agent itself reports that error to the model.
  */
 async function isAllowed(
   { approve }: SessionPolicy,
@@ -145,7 +149,7 @@ interface HelpersOptions {
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
   readonly reading: readonly Tool[];
-  /** Empty in read-only mode. */
+  /** The tools that change files and run programs. Empty in read-only mode. */
   readonly changing: readonly Tool[];
 }
 

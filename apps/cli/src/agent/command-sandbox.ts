@@ -3,7 +3,7 @@ import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { ownPrograms } from '../package-files.ts';
 
-/** What protects the user from commands. */
+/** How the user is protected from the commands of the agent. */
 export interface Protection {
   readonly sandbox: Sandbox | undefined;
   /** One sentence for the user. */
@@ -21,9 +21,9 @@ export interface Unconfined {
 }
 
 /**
- * Opens the sandbox that the configuration asks for. Without a sandbox on this system, commands are
- * not confined; if the user asked for one, this throws a `ConfigError`. No command can change the
- * files of this program, also if they are in the workspace.
+ * Opens the sandbox that the configuration asks for. If this system has no sandbox, commands run
+ * unconfined, or this throws a `ConfigError` if the user required a sandbox. No command can change
+ * the files of this program, not even if they are in the workspace.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,

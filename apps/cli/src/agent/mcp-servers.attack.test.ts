@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { writeTree } from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { folderWith } from '../testing/test-agent.ts';
@@ -87,6 +88,20 @@ test('attack 22: an empty entry of PATH does not find a server of the user in th
 
 test('attack 22: a relative command of the user is not one of the project', async () => {
   expect(await runsProject({ command: './node_modules/my-mcp/run.sh' })).toBe(false);
+});
+
+test('18.80: attack: no tool gets a name that belongs to another server', async () => {
+  // The test server has a tool `fail_mutely`. A rule for the tool `mutely` of the server `a_fail`
+  // would allow it.
+  const servers = ['a', 'a_fail'].map((name) => ({ ...stdioServer(), name }));
+  const { tools, problems, close } = await connectMcpServers(servers);
+  await close();
+  const names = tools.map(({ name }) => name);
+  expect(names).toContain('a_echo');
+  expect(names).toContain('a_fail_echo');
+  expect(names).toContain('a_fail_fail_mutely');
+  expect(names).not.toContain('a_fail_mutely');
+  expect(problems.join()).toContain('a_fail_mutely');
 });
 
 test('a server of a trusted project starts in the project', async () => {

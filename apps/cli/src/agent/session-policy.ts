@@ -30,7 +30,7 @@ interface SessionPolicyOptions {
   readonly rules: readonly PermissionRule[];
   /** Whether a sandbox confines commands. */
   readonly isConfined: boolean;
-  /** Why no sandbox confines commands. Default: the user switched it off. */
+  /** Why no sandbox confines commands. Undefined if the user switched the sandbox off. */
   readonly unconfined?: Unconfined | undefined;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
@@ -43,8 +43,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
-    // The calls of a sub-agent are checked one by one, and `read_output` only reads existing
-    // output.
+    // `task` needs no approval, because each call of a sub-agent is checked by itself.
+    // `read_output` needs none, because it only reads existing output.
     kinds: { task: 'free', read_output: 'free' },
     searchesSkipDenied: true,
     freeReading: true,

@@ -12,7 +12,7 @@ interface PromptContext {
   /** The current time in milliseconds since 1970. */
   readonly now: number;
   readonly branch?: string | undefined;
-  /** Ordered from the repository root to the folder. */
+  /** The AGENTS.md files, ordered from the repository root to the folder. */
   readonly project: readonly ProjectInstructions[];
   /** Further instructions of the user. */
   readonly system?: string | undefined;
@@ -74,10 +74,10 @@ const maxBytes = 64 * 1024;
 
 /**
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
- * because later instructions have more weight. Their text is sent to the provider of the model. So a
- * symbolic link is not followed if it leads out of the repository, into `.git`, or to a file that
- * looks like a secret. A file of another user is not read. `warn` is called with a sentence for the
- * user about each such file.
+ * because later instructions have more weight. The text of these files is sent to the provider of
+ * the model. So a symbolic link is not followed if it leads out of the repository, into `.git`, or
+ * to a file that looks like a secret. A file that belongs to another user is not read. `warn` is
+ * called with a sentence for the user about each file that is not read.
  */
 export async function readProjectInstructions(
   cwd: string,

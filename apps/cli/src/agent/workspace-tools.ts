@@ -80,9 +80,10 @@ export function createQuestions(initial: AskUserOptions['ask'] | undefined): Que
 }
 
 /**
- * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user or
- * a rule that names the path has allowed it. The real path that was judged decides whether a path is
- * outside, not its text. The tool fails if the path leads elsewhere by then.
+ * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user, or
+ * a rule that names the path, has allowed it. Whether a path is outside depends on the real path
+ * that the permission check found, not on the path's text. The tool fails if the path leads to
+ * another place when the call runs.
  */
 function withOutsidePaths(
   workspace: Workspace,

@@ -6,7 +6,8 @@ import { type FlagName, flagNames, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
 /**
- * A flag with its value. The value is `''` if the flag takes none or an optional value is missing.
+ * A flag with its value. The value is `''` if the flag takes no value, or if its optional value is
+ * missing.
  */
 interface ParsedFlag {
   readonly name: FlagName;
@@ -18,15 +19,15 @@ export interface CommandLine {
   readonly flags: readonly ParsedFlag[];
   /** The words that are neither a flag nor the value of a flag. */
   readonly operands: readonly string[];
-  /** True if the first operand comes before `--`, so that it can be a command. */
+  /** True if the first operand comes before `--`. Only then it can be a command. */
   readonly startsWithOperand: boolean;
 }
 
 const parserOptions = Object.fromEntries(
   flagNames.map((name) => {
     const { short, value } = getFlag(name);
-    // `parseArgs` of Node has no optional values. It reports such a value as an operand, which is
-    // joined with its flag below.
+    // `parseArgs` of Node has no optional values. It reports such a value as an operand. The code
+    // below joins the operand with its flag.
     const type = value?.startsWith('<') ? ('string' as const) : ('boolean' as const);
     return [name, { type, ...(short === undefined ? {} : { short }) }];
   }),
@@ -58,8 +59,8 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     const next = tokens.find(
       ({ kind, index }) => kind === 'positional' && index === token.index + 1,
     );
-    // After -p all operands are part of the prompt anyway. The id of --resume is only the next
-    // word.
+    // After `-p`, all operands are part of the prompt. For `--resume`, only the next word is the
+    // id.
     const id =
       name === 'resume' && token.value === undefined && token.index + 1 < end ? next : undefined;
     if (id?.kind === 'positional') usedIndexes.add(id.index);
@@ -78,8 +79,8 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 }
 
 /**
- * Words that start like a list item (a dash and a space) are text, not flags. They are marked with
- * NUL, which no argument can contain.
+ * Marks words that start like a list item (a dash and a space), because they are text and not
+ * flags. The mark is NUL, which no argument can contain.
  */
 const dashMark = '\0';
 
@@ -118,8 +119,8 @@ function clip(text: string): string {
 }
 
 /**
- * Returns the value of a flag. If the flag is given twice, the last one counts, so that a shell
- * alias can be overridden.
+ * Returns the value of a flag. If the flag is given twice, the last one is used, so a user can
+ * override a shell alias.
  */
 export function flagText({ flags }: CommandLine, name: FlagName): string | undefined {
   return flags.findLast((flag) => flag.name === name)?.value;
@@ -138,7 +139,7 @@ export function sharedArgs(given: CommandLine): SharedArgs {
   };
 }
 
-/** Parses a whole number of at least 1. */
+/** Returns the value of a flag as a whole number of at least 1. */
 export function flagCount(given: CommandLine, name: FlagName): number | undefined {
   const value = flagText(given, name);
   if (value === undefined) return undefined;
@@ -147,7 +148,7 @@ export function flagCount(given: CommandLine, name: FlagName): number | undefine
   throw new UsageError(`--${name} takes a whole number of at least 1, such as --${name} 20`);
 }
 
-/** Parses an amount of money and keeps it as an exact decimal. */
+/** Returns the value of a flag as an amount of money: an exact decimal number in a string. */
 export function flagAmount(given: CommandLine, name: FlagName): string | undefined {
   const value = flagText(given, name);
   if (value === undefined) return undefined;

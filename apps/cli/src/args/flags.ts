@@ -6,16 +6,16 @@ export type FlagOwner = 'run' | 'print' | HelpTopic;
 export interface Flag {
   readonly short?: string;
   /**
-   * The placeholder for the value in the help. `<…>` is required, `[…]` is optional; undefined
-   * means no value.
+   * The placeholder for the value in the help: `<…>` for a required value, `[…]` for an optional
+   * one. Undefined if the flag takes no value.
    */
   readonly value?: string;
-  /** A different placeholder for single commands. */
+  /** Placeholders that differ from `value`, by command. */
   readonly valueByOwner?: Partial<Record<FlagOwner, string>>;
   readonly owners: readonly FlagOwner[];
   /** The text for the help. */
   readonly help: string;
-  /** A different help text for single commands. */
+  /** Help texts that differ from `help`, by command. */
   readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
 }
 

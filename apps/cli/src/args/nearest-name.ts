@@ -7,9 +7,12 @@ export function nearestName(name: string, names: readonly string[]): string | un
   return nearestNames(name, names, { most: 1, isNear })[0];
 }
 
-/** Returns the most similar names of models, best first. It also finds names by a part of them. */
+/**
+ * Returns the model names that are most similar to `name`, best first. It also finds names that
+ * contain `name`.
+ */
 export function nearestModels(name: string, names: readonly string[], most = 3): readonly string[] {
-  // Comparing costs the product of both lengths.
+  // The name is shortened, because the time of a comparison grows with the product of both lengths.
   const wanted = name.slice(0, 100).toLowerCase();
   return nearestNames(wanted, new Set(names), {
     most,
@@ -19,8 +22,9 @@ export function nearestModels(name: string, names: readonly string[], most = 3):
 }
 
 /**
- * A part of a name counts as one wrong letter. The vendor before the slash and the version may be
- * missing.
+ * Returns how much a model name differs from `wanted`, in letters. A name that contains `wanted`
+ * counts as one wrong letter. The vendor before the slash and the version may be missing in
+ * `wanted`.
  */
 function nameDistance(wanted: string, other: string): number {
   if (other === wanted) return 0;

@@ -90,7 +90,10 @@ function findTopic(word: string | undefined): HelpTopic | undefined {
   throw new UsageError(`There is no such help topic. Topics: ${topics.join(', ')}`);
 }
 
-/** Rejects flags that the command would ignore, because the user relies on them. */
+/**
+ * Throws for a flag that the command would ignore, because the user expects the flag to have an
+ * effect.
+ */
 function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
   if (misplaced === undefined) return;
@@ -103,7 +106,7 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 
-/** Parses a chat, or a single answer with `-p`. */
+/** Parses the arguments of a chat, or of a single answer with `-p`. */
 function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;

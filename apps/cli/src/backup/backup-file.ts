@@ -5,10 +5,13 @@ import { MillraceError } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 import type { StoredRow } from '@millrace/server';
 
-// A backup is one SQLite file. It is a log that `sqliteLog` can open, with two further tables: the
-// rows of the server, and a description with a checksum of everything.
+// A backup is one SQLite file, which `sqliteLog` can open as a log. It has two more tables. One
+// holds the rows of the server. The other describes the backup and holds a checksum of everything.
 
-/** What a backup contains. `server`: also the rows of a server. */
+/**
+ * Describes the content of a backup. `server` means that the backup also contains the rows of a
+ * server.
+ */
 export interface BackupSummary {
   readonly kind: 'sessions' | 'server';
   /** Milliseconds since 1970. */
@@ -22,8 +25,8 @@ const formatVersion = 1;
 const [infoTable, rowsTable] = ['backup_info', 'backup_rows'];
 
 /**
- * Creates an empty file for a copy. No other user can read the copy while it grows. SQLite gives the
- * files beside it the same permissions.
+ * Creates an empty file that no other user can read, not even while the copy grows. SQLite gives
+ * the same permissions to the files that it creates beside this file.
  */
 export function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'wx', 0o600));
@@ -36,7 +39,8 @@ export async function finishBackup(
 ): Promise<BackupSummary> {
   const database = new DatabaseSync(path);
   try {
-    // The backup is one file. A log that is opened from it gets its own incarnation.
+    // The backup must be one file, so it has no write-ahead log. An incarnation of -1 makes SQLite
+    // logs choose a new incarnation when they open the file.
     database.exec('PRAGMA journal_mode = DELETE; UPDATE counters SET incarnation = -1');
     database.exec(`CREATE TABLE ${infoTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
       CREATE TABLE ${rowsTable} (
@@ -48,7 +52,8 @@ export async function finishBackup(
     database.exec('BEGIN');
     for await (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows ?? [])
       put.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
-    // A row refuses runs with an earlier epoch, so the log must continue with later ones.
+    // A row refuses runs with an earlier epoch than its own. So the log must continue with later
+    // epochs.
     const last = `(SELECT coalesce(max(epoch), 0) FROM ${rowsTable})`;
     database.exec(`UPDATE counters SET drivers = max(drivers, ${last})`);
     const summary: BackupSummary = {
@@ -67,7 +72,10 @@ export async function finishBackup(
   }
 }
 
-/** Checks that a backup is whole. Throws `bad_backup`, or `too_new`. */
+/**
+ * Checks that a backup is complete and unchanged. Throws `bad_backup`, or `too_new` for a backup of
+ * a newer version.
+ */
 export function verifyBackup(path: string): BackupSummary {
   const database = openBackup(path);
   try {
@@ -101,7 +109,7 @@ export function verifyBackup(path: string): BackupSummary {
   }
 }
 
-/** The rows of a backup. */
+/** Reads the server's rows from a backup. */
 export function* rowsOf(path: string): Generator<StoredRow> {
   const database = openBackup(path);
   try {
@@ -122,8 +130,8 @@ export function* rowsOf(path: string): Generator<StoredRow> {
 }
 
 /**
- * Writes the log of a backup to an empty file. The tables are new ones, and only their rows come from
- * the backup: triggers in it would change what is written later.
+ * Writes the log of a backup to an empty file. The file gets new tables, and only their rows come
+ * from the backup. So a trigger in the backup cannot change later writes.
  */
 export async function writeLogFile(from: string, to: string): Promise<void> {
   const copy = `${to}-copy`;
@@ -152,7 +160,7 @@ function copyRows(from: string, to: string): void {
       database.exec(`DELETE FROM main.${name};
         INSERT INTO main.${name} (${names}) SELECT ${names} FROM backup.${name}`);
     }
-    // A log that is opened from this file gets its own incarnation.
+    // An incarnation of -1 makes the log choose a new incarnation when it opens this file.
     database.exec('UPDATE main.counters SET incarnation = -1; COMMIT');
   } finally {
     database.close();
@@ -173,7 +181,7 @@ function countsOf(database: DatabaseSync): Pick<BackupSummary, 'sessions' | 'blo
   return { sessions: count('sessions'), blobs: count('blobs'), rows: count(rowsTable) };
 }
 
-/** The checksum of all rows of all tables, except the table that holds it. */
+/** Returns the checksum of all rows of all tables, except the table that holds the checksum. */
 function digestOf(database: DatabaseSync): string {
   const hash = createHash('sha256');
   const tables = database

@@ -53,7 +53,7 @@ function unknownStore(): MillraceError {
   return new MillraceError('bad_store', message);
 }
 
-/** The store has content that a restore would delete. */
+/** Returns the error for a store that has content, which a restore would delete. */
 export function notEmpty(name: string): MillraceError {
   const message = `Cannot restore into ${name}: it is not empty. Add --replace to delete its content`;
   return new MillraceError('not_empty', message, { name });

@@ -17,7 +17,7 @@ import { type BackupTarget, notEmpty } from './backup-target.ts';
 interface RestoreOptions {
   readonly path: string;
   readonly target: BackupTarget;
-  /** Replace a store that is not empty. */
+  /** Whether to replace a store that is not empty. */
   readonly replace: boolean;
 }
 
@@ -60,10 +60,11 @@ async function restoreFiles(
         importSqliteRows(ready, rowsOf(path));
       }
     }
-    // Again, because the copies took a while.
+    // The checks run again, because another process may have changed the files while the copies
+    // were written.
     for (const { to, table } of files) assertReplaceable(to, table, replace);
     for (const { to, ready } of files) {
-      // The mark stays. The numbers that it contains are not used again.
+      // The `-mark` file stays, so that no commit number in it is used again.
       for (const end of ['-wal', '-shm', '-journal']) rmSync(to + end, { force: true });
       renameSync(ready, to);
     }
@@ -86,7 +87,7 @@ function assertReplaceable(path: string, table: string, replace: boolean): void 
     if (error instanceof MillraceError) throw error;
     const { errcode = 0 } = error as { readonly errcode?: number };
     if ((errcode & 0xff) === busyCode) throw inUse(path);
-    // A damaged file can be replaced, if the user says so.
+    // A damaged file can be replaced, but only if the user allows it.
     if (!replace) throw notEmpty(path);
   } finally {
     database.close();
@@ -102,7 +103,10 @@ function isEmpty(database: DatabaseSync, table: string): boolean {
   );
 }
 
-/** Calls the function with the path of a copy that opens as a log. The backup stays as it is. */
+/**
+ * Copies the backup and calls the function with the path of the copy. The copy opens as a log, and
+ * the backup itself stays unchanged.
+ */
 async function withLogCopy(path: string, use: (copy: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
   try {

@@ -10,15 +10,20 @@ interface RestorePostgresOptions {
   readonly replace: boolean;
 }
 
-/** The schemas of a server, and those that a restore prepares. */
+/**
+ * The schemas of a server, and the temporary schemas that a restore fills before it replaces them.
+ */
 const schemas = { log: 'millrace_log', rows: 'millrace_rows' } as const;
 const prepared = { log: 'millrace_log_restoring', rows: 'millrace_rows_restoring' } as const;
-/** The functions of a log refer to their schema by its name. */
+/**
+ * The functions of a log. Each of them refers to its schema by name, so the name must be set again
+ * after the schema is renamed.
+ */
 const functions = ['renew_incarnation()', 'note_history(text)'];
 
 /**
- * Restores into Postgres. It prepares new schemas, and one transaction puts them in the place of the
- * old ones. Servers that are running continue with the restored data.
+ * Restores a backup into Postgres. It fills new schemas, and one transaction replaces the old
+ * schemas with them. Servers that are running continue with the restored data.
  */
 export async function restorePostgres(options: RestorePostgresOptions): Promise<void> {
   const { target, copy, rows, replace } = options;
@@ -28,7 +33,7 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
   await client.connect();
   try {
     if (!replace && !(await isEmpty(client))) throw notEmpty(target.name);
-    // A restore that was interrupted may have left them.
+    // An interrupted restore may have left these schemas.
     for (const schema of Object.values(prepared))
       await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
     const lastEpoch = await copyLog(copy, target.url);
@@ -39,12 +44,13 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
   }
 }
 
-/** How often a transaction that other processes disturbed is tried. */
+/** Maximum number of tries for the transaction, if other processes cause deadlocks. */
 const maxTries = 50;
 
 /**
- * Puts the prepared schemas in the place of the old ones. Running servers lock tables in another
- * order, so Postgres may end this transaction as a deadlock. It has changed nothing then.
+ * Replaces the old schemas with the prepared ones. Running servers lock tables in another order, so
+ * Postgres may cancel this transaction because of a deadlock. The transaction has then changed
+ * nothing, and it is tried again.
  */
 async function replaceSchemas(client: Queries, lastEpoch: number, tries = 1): Promise<void> {
   try {
@@ -60,7 +66,7 @@ async function replaceSchemas(client: Queries, lastEpoch: number, tries = 1): Pr
   }
 }
 
-/** The code of Postgres for a deadlock. */
+/** The error code of Postgres for a deadlock. */
 const deadlockCode = '40P01';
 
 async function replaceInTransaction(client: Queries, lastEpoch: number): Promise<void> {
@@ -71,9 +77,10 @@ async function replaceInTransaction(client: Queries, lastEpoch: number): Promise
   }
   for (const name of functions)
     await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
-  // Wakes the followers of running servers.
+  // The new incarnation wakes the followers of running servers.
   await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
-  // No epoch of the backup or of the replaced log is used again.
+  // The sequence continues after the last epoch of the backup and of the replaced log, so no epoch
+  // is used twice.
   const drivers = `'${schemas.log}.drivers'`;
   await client.query(`SELECT setval(${drivers}, $1 + nextval(${drivers}))`, [used]);
 }
@@ -82,7 +89,7 @@ interface Queries {
   query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
-/** True if the server has no sessions and no rows. */
+/** Returns true if the server has no sessions and no rows. */
 async function isEmpty(client: Queries): Promise<boolean> {
   const tables = [
     [schemas.log, 'sessions'],
@@ -97,7 +104,7 @@ async function isEmpty(client: Queries): Promise<boolean> {
   return true;
 }
 
-/** The last epoch of the log that is replaced. */
+/** Returns the last epoch of the log that the restore replaces. Returns 0 if there is no log. */
 async function lastEpochIn(client: Queries): Promise<number> {
   const exists = 'SELECT 1 FROM pg_sequences WHERE schemaname = $1 AND sequencename = $2';
   if ((await client.query(exists, [schemas.log, 'drivers'])).rows.length === 0) return 0;

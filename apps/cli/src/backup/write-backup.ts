@@ -4,12 +4,12 @@ import { MillraceError } from '@millrace/core';
 import { type BackupSummary, createPrivateFile, finishBackup } from './backup-file.ts';
 import type { BackupTarget } from './backup-target.ts';
 
-/** Everything that SQLite and the log leave beside a file. */
+/** The endings of all files that SQLite and the log create for one path. */
 const ends = ['', '-journal', '-wal', '-shm', '-mark'];
 
 /**
- * Writes the log, its blobs and the server's rows as of one moment into one file, while others
- * continue to write. The file gets its name when it is complete.
+ * Writes the log, its blobs and the server's rows into one file, all from the same moment. Other
+ * processes can continue to write meanwhile. The file gets its final name when it is complete.
  */
 export async function writeBackup(target: BackupTarget, path: string): Promise<BackupSummary> {
   if (existsSync(path)) throw fileExists(path);
@@ -43,7 +43,10 @@ async function copyFiles(
   return finishBackup(part, rows === undefined ? undefined : exportSqliteRows(`${part}.rows`));
 }
 
-/** The store may have the tables of an earlier version. The store itself stays as it is. */
+/**
+ * Migrates the copy, because the store may have the tables of an earlier version. The store itself
+ * stays unchanged.
+ */
 async function migrateCopy(part: string): Promise<void> {
   const { sqliteLog } = await import('@millrace/log/sqlite');
   await sqliteLog({ path: part, onRewound: () => {} }).close();
@@ -79,7 +82,10 @@ async function copyPostgres(
   }
 }
 
-/** A hard link fails if the file exists. A rename would replace it. */
+/**
+ * Gives the finished file its name with a hard link, because a hard link fails if the name exists.
+ * A rename would replace the existing file.
+ */
 function linkIntoPlace(part: string, path: string): void {
   try {
     linkSync(part, path);

@@ -35,8 +35,8 @@ interface ChatAppOptions {
   readonly onQuit: () => void;
   readonly ids?: Ids | undefined;
   /**
-   * Returns false if the session is not stored, because the session file was deleted. Default:
-   * always true.
+   * Returns false if the session is no longer stored, because the session file was deleted.
+   * Default: a function that always returns true.
    */
   readonly isStored?: (() => boolean) | undefined;
   /**
@@ -46,7 +46,7 @@ interface ChatAppOptions {
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/** A second Ctrl-C within this time leaves the chat. */
+/** A second Ctrl-C within this time closes the chat. */
 const secondCtrlCMs = 2000;
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
@@ -89,7 +89,8 @@ export class ChatApp implements CommandContext {
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
     this.#questions = new OpenQuestions(() => this.display.requestDraw());
     this.#previews = new ChangePreviews(
-      // The file of the same name in this folder is another file.
+      // A session of another folder gets no preview, because a file of the same name in this folder
+      // is a different file.
       async (call) =>
         this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
       () => this.display.requestDraw(),
@@ -107,12 +108,15 @@ export class ChatApp implements CommandContext {
     return this.#conversation;
   }
 
-  /** The state to show: that of the session or, during a replay, that of the replay. */
+  /**
+   * The state to show. During a replay, it is the state of the replay, otherwise the state of the
+   * session.
+   */
   get state(): ChatState {
     return this.#replay?.state ?? this.#conversation.state;
   }
 
-  /** The current time or, during a replay, the replayed time. */
+  /** The current time. During a replay, it is the time in the recorded session. */
   get now(): number {
     return this.#replay?.now ?? this.clock.now();
   }
@@ -129,7 +133,7 @@ export class ChatApp implements CommandContext {
 
   readonly quit = (): void => this.#options.onQuit();
 
-  /** Opens an existing or a new session and prints the end of it. */
+  /** Opens a session and prints its end. Undefined opens a new session. */
   async open(session: SessionId | undefined): Promise<void> {
     const before = this.#conversation;
     this.#conversation = this.#newConversation(session ?? this.newSession());
@@ -171,7 +175,7 @@ export class ChatApp implements CommandContext {
       });
   };
 
-  /** Enter: runs a slash command or sends a message. */
+  /** Handles Enter: runs a slash command or sends a message. */
   readonly submit = (text: string): void => {
     // A new message ends a replay.
     this.#replay?.stop();
@@ -180,13 +184,13 @@ export class ChatApp implements CommandContext {
     );
   };
 
-  /** Alt-Enter during a run: queues a message. */
+  /** Handles Alt-Enter during a run: queues a message. */
   readonly queue = (text: string): void => {
     this.#replay?.stop();
     this.#runInBackground(this.#conversation.queue(text));
   };
 
-  /** Esc or Ctrl-C during a run: stops the run or the replay. */
+  /** Handles Esc, or Ctrl-C during a run: stops the run or the replay. */
   readonly stop = (): void => {
     if (this.#replay !== undefined) return this.#replay.stop();
     this.#questions.dismissAll();
@@ -194,8 +198,8 @@ export class ChatApp implements CommandContext {
   };
 
   /**
-   * Ctrl-C while idle. It asks for a second Ctrl-C, because the first one was often meant for a run
-   * that has just ended.
+   * Handles Ctrl-C while idle. The user must press Ctrl-C twice to leave, because the first one was
+   * often meant for a run that has just ended.
    */
   readonly interrupt = (): void => {
     if (this.#cancelSecondCtrlC !== undefined) return this.quit();
@@ -212,7 +216,7 @@ export class ChatApp implements CommandContext {
     return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
 
-  /** Up in an empty prompt: withdraws the last queued message. */
+  /** Handles Up in an empty prompt: withdraws the last queued message. */
   readonly withdrawLast = (): void => this.#runInBackground(this.#conversation.withdrawLast());
 
   /** Sets the function that puts a withdrawn message back into the prompt. */
@@ -283,7 +287,10 @@ export class ChatApp implements CommandContext {
     return conversation;
   }
 
-  /** A finished call may have changed the files of the calls that wait. */
+  /**
+   * Computes the previews of waiting calls again, because a finished call may have changed their
+   * files.
+   */
   #renewPreviews(): void {
     for (const approval of this.#conversation.approvals) void this.#previews.renew(approval);
   }
@@ -313,7 +320,7 @@ export class ChatApp implements CommandContext {
     });
   }
 
-  /** Lets an action run in the background and prints its error. */
+  /** Waits for an action in the background and prints its error. */
   #runInBackground(action: Promise<void>): void {
     action.catch((error: unknown) => this.#printError(error));
     this.display.requestDraw();

@@ -66,7 +66,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
   const instance = render(root, {
     ...{ stdin, stdout: screen.stream, interactive: true, incrementalRendering: true },
-    // The app decides when to draw, with its own clock.
+    // `Display` limits how often the screen is drawn, so Ink does not limit it here.
     ...{ exitOnCtrlC: false, patchConsole: false, maxFps: 1000 },
   });
   screen.attach(app.display, instance);
@@ -102,8 +102,8 @@ interface ChatHistory {
 }
 
 /**
- * Returns a check whether the session file still exists. Undefined if the sessions are not in a
- * file.
+ * Returns a function that checks whether the session file still exists. Returns undefined if the
+ * sessions are not in a file.
  */
 function storeCheck({ config, env }: RunChatOptions): (() => boolean) | undefined {
   try {
@@ -114,7 +114,10 @@ function storeCheck({ config, env }: RunChatOptions): (() => boolean) | undefine
   }
 }
 
-/** Without a history file, the prompt simply offers no earlier messages. */
+/**
+ * Opens the history of the prompt. If the file cannot be opened, the prompt offers no earlier
+ * messages.
+ */
 async function promptHistory({ config, env }: RunChatOptions): Promise<ChatHistory> {
   try {
     const path = join(dirname(storePath(config, env)), 'history.jsonl');

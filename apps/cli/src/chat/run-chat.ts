@@ -1,6 +1,6 @@
 import type { RunChatOptions } from './contract/chat-options.ts';
 
-// Loading takes a while, so it starts when this module is imported.
+// The chat module loads slowly, so its loading starts when this module is imported.
 const loadedChat = loadForProduction(() => import('./chat-in-terminal.tsx'));
 
 loadedChat.catch(() => {});
@@ -12,8 +12,8 @@ export async function runChat(options: RunChatOptions): Promise<number> {
 }
 
 /**
- * Loads a module with NODE_ENV set to `production`. React reads the variable while it loads, and
- * runs many extra checks otherwise.
+ * Loads a module with NODE_ENV set to `production`. React reads the variable while it loads.
+ * Without it, React runs many extra checks.
  *
  * The variable is set only during loading, because tool processes inherit the environment.
  */

@@ -11,11 +11,14 @@ interface WelcomeOptions {
   readonly chosen: Pick<ChosenModel, 'why'>;
   readonly cwd: string;
   readonly home: string | undefined;
-  /** What protects the user from commands. */
+  /** The sentence about how the user is protected from commands. Undefined if there is none. */
   readonly protection: string | undefined;
 }
 
-/** The first lines: version, folder, model with the reason for it, help, and what protects you. */
+/**
+ * Returns the first lines of the chat: the version, the folder, the model and why it was chosen,
+ * the help, and the protection from commands.
+ */
 export function welcome({
   version,
   chosen,
@@ -30,13 +33,13 @@ export function welcome({
   ];
 }
 
-/** Tells the user how to resume the session. */
+/** Creates a note about how to resume the session. */
 export function resumeNotice(session: string): Block {
   const id = session.slice(0, shortIdLength);
   return note('dim', `To continue: millrace --continue, or later: millrace --resume ${id}`);
 }
 
-/** Tells the user that the session is lost. */
+/** Creates a note that the session is lost. */
 export function storeDeletedNotice(): Block {
   return note('bad', '✗ The session file was deleted, so this session is not stored.');
 }

@@ -9,9 +9,9 @@ import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { TerminalText, writeText } from '../text/terminal/terminal-gate.ts';
 
-/** The terminal that a question is asked in. */
+/** The terminal in which a question is asked. */
 export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
-  /** A terminal has a size. */
+  /** The output. It has a size if it is a terminal. */
   readonly stdout: Host['stdout'] & {
     readonly rows?: number | undefined;
     readonly columns?: number | undefined;
@@ -20,8 +20,8 @@ export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
 };
 
 /**
- * Asks the user for a line of text before the chat starts. Undefined if the user cancels. Use
- * `askYesNo` if the answer allows something.
+ * Asks the user for a line of text before the chat starts. Returns undefined if the user cancels.
+ * If the answer allows something, use `askYesNo`.
  */
 export async function askUser(
   { stdin, stdout, signal }: AskHost,
@@ -34,7 +34,7 @@ export async function askUser(
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
-    // `question` never settles when the input ends, so `cancelled` is raced with it.
+    // `question` never resolves when the input ends, so it is raced with `cancelled`.
     return await Promise.race([lines.question(TerminalText.of(question).ansi), cancelled]);
   } finally {
     lines.close();
@@ -42,11 +42,11 @@ export async function askUser(
 }
 
 /**
- * Asks a question that only a single `y` answers with yes, by the same rules as an approval in the
- * chat: nothing typed before the question, within a second of it, or together with other keys
- * counts. A question that is longer than the window is shown in pages. Enter, `n` and Esc answer no at
- * each of them. Undefined if the user cancels with Ctrl-C or Ctrl-D, or the
- * input ends.
+ * Asks a question to which only a single `y` means yes. The rules are those of an approval in the
+ * chat. A key is ignored if it was typed before the question, within a second after it, or together
+ * with other keys. A question that is longer than the window is shown in pages. Enter, `n` and Esc
+ * on any page mean no. Returns undefined if the user cancels with Ctrl-C or Ctrl-D, or if the input
+ * ends.
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
   const { stdin, stdout, signal, clock = systemClock } = host;
@@ -96,11 +96,11 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   }
 }
 
-/** Lines of a page that the hint and the cursor need. */
+/** The lines of a page that the hint and the cursor need. */
 const reservedRows = 2;
 const minRows = 3;
 
-/** Splits a question into pages that fit the window, at its width. */
+/** Splits a question into pages that fit the window. */
 function pagesOf(question: string, { rows, columns }: AskHost['stdout']): string[] {
   if (rows === undefined || columns === undefined) return [question];
   const lines = printable(question)
@@ -126,9 +126,9 @@ const earlyHint = 'Wait one second, then press a single key.';
 
 interface AnswerHandlers {
   readonly onAnswer: (answer: boolean | undefined) => void;
-  /** Called if a key did not count. */
+  /** Called if a key was ignored. */
   readonly onEarly: () => void;
-  /** Whether the whole question was shown. */
+  /** True if the whole question was shown. */
   readonly canApprove: boolean;
 }
 
@@ -161,7 +161,10 @@ const riskDescriptions: Readonly<Record<string, string>> = {
   limits: 'exceed your own limits',
 };
 
-/** Asks the user whether to use all settings of a project's file. Undefined if the user cancels. */
+/**
+ * Asks the user whether to use all settings of a project's file. Returns undefined if the user
+ * cancels.
+ */
 export async function askForTrust(
   { untrusted }: Pick<Config, 'untrusted'>,
   host: AskHost,
@@ -169,7 +172,10 @@ export async function askForTrust(
   return untrusted === undefined ? false : askYesNo(host, trustQuestion(untrusted));
 }
 
-/** The names come from the project, so their hidden characters are made visible. */
+/**
+ * Returns the question about a project's file. The names in it come from the project, so hidden
+ * characters are made visible.
+ */
 function trustQuestion({ path, parts, content }: UntrustedFile): string {
   const visible = (name: string) => revealHidden(name.replaceAll('\n', '␊'));
   const wants = parts.map(

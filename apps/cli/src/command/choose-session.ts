@@ -13,7 +13,7 @@ interface ChooseSessionOptions {
   readonly host: Pick<Host, 'stdin' | 'stdout' | 'signal'>;
 }
 
-/** Returns the session for a chat. Undefined if the user was asked to pick one and cancelled. */
+/** Returns the session for a chat. Returns undefined if the user cancels the choice. */
 export async function chooseSession(
   choice: SessionChoice,
   { log, cwd, host }: ChooseSessionOptions,
@@ -28,7 +28,8 @@ const maxListed = 20;
 const maxTries = 3;
 
 /**
- * Lists the sessions of the folder and asks the user to pick one. Undefined if the user cancels.
+ * Lists the sessions of the folder and asks the user to choose one. Returns undefined if the user
+ * cancels.
  */
 async function pickSession(
   log: Log,
@@ -36,7 +37,7 @@ async function pickSession(
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
 ): Promise<SessionId | undefined> {
   const shown = (await listSummaries(log, { cwd })).slice(0, maxListed);
-  // Throws an error that says how to start a session.
+  // `findSession` throws an error that says how to start a session.
   if (shown.length === 0) return (await findSession(log, 'last', cwd)).id;
   writeText(host.stdout, `${shown.map(listLine).join('\n')}\n`);
   for (let left = maxTries; left > 0; left--) {

@@ -5,8 +5,8 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
 /**
- * Resolves the paths in the arguments against the folder in which the user typed them, not against
- * `--cwd`.
+ * Resolves the paths in the arguments against the folder in which the user typed the command, not
+ * against `--cwd`.
  */
 export function resolveArgPaths<Given extends Args>(args: Given, from: string): Given {
   const given: Readonly<Record<string, unknown>> = { ...args };
@@ -18,12 +18,12 @@ export function resolveArgPaths<Given extends Args>(args: Given, from: string): 
   return { ...args, ...Object.fromEntries(paths), ...resolveImportFiles(args, from) };
 }
 
-/** Commands whose store can be a database. */
+/** The commands whose store can also be a database. */
 const urlCommands: ReadonlySet<Args['command']> = new Set(['serve', 'backup', 'restore']);
 
 /**
- * A server also accepts database URLs. A scheme has at least two letters; one letter is a Windows
- * drive.
+ * Returns true if a store is a database URL and not a path. A scheme has at least two letters,
+ * because one letter is a Windows drive.
  */
 function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
@@ -35,7 +35,10 @@ function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'opera
   return { operands: args.operands.map((path) => resolve(from, path)) };
 }
 
-/** Resolves the paths in environment variables in the same way. */
+/**
+ * Resolves the paths in environment variables against the folder in which the user typed the
+ * command.
+ */
 export function resolveEnvPaths(env: Env, from: string): Env {
   const paths = ['MILLRACE_STORE', 'MILLRACE_CONFIG'].flatMap((name) => {
     const path = env[name];
@@ -47,8 +50,8 @@ export function resolveEnvPaths(env: Env, from: string): Env {
 const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data', 'file'] as const;
 
 /**
- * Returns the real path of the folder to work in. Sessions are found by this path, whichever link
- * leads to it.
+ * Returns the real path of the working folder. Sessions are stored with this path, so they are
+ * found through every link to the folder.
  */
 export async function resolveWorkFolder(
   { cwd }: Pick<SharedArgs, 'cwd'>,

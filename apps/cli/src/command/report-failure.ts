@@ -13,7 +13,7 @@ interface Failure {
 const maxLength = 1000;
 
 /**
- * Formats an error. A `MillraceError` becomes one line with the next step; any other error is
+ * Formats an error. A `MillraceError` becomes one line that says what to do. Any other error is
  * reported as a bug.
  */
 export function describeFailure(error: unknown, env: Env): Failure {
@@ -24,7 +24,7 @@ export function describeFailure(error: unknown, env: Env): Failure {
   return { text: `${line}${details}\n`, exitCode };
 }
 
-/** The user can fix these errors by calling the command differently. */
+/** The codes of errors that the user can fix by calling the command differently. */
 const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
 
 function exitCodeOfError(code: string): number {

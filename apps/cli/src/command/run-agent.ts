@@ -38,8 +38,8 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
 
 async function openChat(args: ChatArgs, host: Host): Promise<number> {
   const { env, signal } = host;
-  // Loading React takes as long as all the work below, so it starts first. A failure is reported
-  // when the module is used.
+  // Loading React takes as long as all the work below, so it starts first. If loading fails, the
+  // error is thrown when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
@@ -73,7 +73,7 @@ interface ReadyAgent extends Pick<Store, 'log'> {
   readonly chosen: ChosenModel;
 }
 
-/** Opens everything that a run needs and always closes it again. */
+/** Opens everything that a run needs, calls `use`, and closes everything again. */
 async function withAgent(
   { args, config, host, cwd, approve, isDemo }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
@@ -105,7 +105,7 @@ async function withAgent(
   return await use({ log, built, chosen });
 }
 
-/** Without a terminal the demo does not pause between tokens. */
+/** Creates the model of the demo. Without a terminal, the demo does not pause between tokens. */
 async function openDemoModel(cwd: string, { stdout }: Host): Promise<ChosenModel> {
   const { demoProvider } = await import('../demo/demo-provider.ts');
   const provider = demoProvider({ cwd, ...(stdout.isTTY ? {} : { pauseMs: 0 }) });

@@ -21,13 +21,19 @@ export async function runCommand(host: Host): Promise<number> {
   }
 }
 
-/** Passes `--no-color` on to code that reads only the environment. */
+/**
+ * Returns the environment with the effect of `--no-color`, for code that reads only the
+ * environment.
+ */
 function envFor(args: Args, env: Host['env']): Host['env'] {
   if (!('color' in args) || args.color) return env;
   return { ...env, NO_COLOR: '1', FORCE_COLOR: undefined };
 }
 
-/** Each command is loaded on demand, so that none waits for code that it does not need. */
+/**
+ * Runs one command. Its module is loaded on demand, so that no command waits for code that it does
+ * not need.
+ */
 async function dispatch(args: Args, host: Host): Promise<number> {
   switch (args.command) {
     case 'version':
@@ -58,7 +64,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
   }
 }
 
-/** Prints a text. A closed pipe is not an error; a failed write is. */
+/** Prints a text. A closed pipe is ignored, but any other failed write is an error. */
 async function printText(stdout: Host['stdout'], text: string): Promise<number> {
   const output = new Output(stdout);
   await output.write(text);

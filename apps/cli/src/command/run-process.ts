@@ -5,11 +5,11 @@ import { describeFailure } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
 import { abortOnSignals } from './stop-signals.ts';
 
-// The process ends after this time even if a connection is still open.
+// How long open connections can delay the end of the process.
 const exitGraceMs = 2000;
 
 /**
- * Runs the command in the real process. No other module reads the process's arguments, streams and
+ * Runs the command in the real process. Only this module reads the process's arguments, streams and
  * signals.
  */
 export async function runProcess(
@@ -17,7 +17,7 @@ export async function runProcess(
   argv: readonly string[],
 ): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
-  // The writer handles a failed write. Without a listener the error would end the process.
+  // `Output` handles a failed write. Without a listener, the error event would end the process.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   process.once('uncaughtException', (error) => {
     writeText(stderr, describeFailure(error, env).text);
@@ -30,7 +30,10 @@ export async function runProcess(
   return exitCode;
 }
 
-/** A deleted working folder has no path. The error is reported when the folder is used. */
+/**
+ * Returns the working folder. A deleted folder has no path; the error is then reported when the
+ * folder is used.
+ */
 function currentFolder(process: NodeJS.Process): string {
   try {
     return process.cwd();

@@ -9,8 +9,8 @@ export interface SignalSource {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Aborts on the first signal, so that the run stops and stores its state. The listeners are then
- * removed, so a second signal ends the process at once.
+ * Returns a signal that aborts on the first process signal, so that the run stops and stores its
+ * state. The listeners are then removed, so a second process signal ends the process at once.
  */
 export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();
@@ -22,7 +22,7 @@ export function abortOnSignals(process: SignalSource): AbortSignal {
   return stop.signal;
 }
 
-/** A signal arrived before the command did its work. */
+/** Thrown if a signal arrived before the command did its work. */
 class StoppedError extends MillraceError<'stopped'> {
   constructor() {
     super('stopped', 'Stopped by a signal');
@@ -30,8 +30,8 @@ class StoppedError extends MillraceError<'stopped'> {
 }
 
 /**
- * Waits for a step of the start, but not longer than until the signal aborts. Then it throws a
- * `StoppedError`, and the step is abandoned, because the process ends.
+ * Waits for one step of the start. If the signal aborts first, it throws a `StoppedError` and
+ * ignores the step, because the process ends.
  */
 export async function untilStopped<T>(signal: AbortSignal, step: Promise<T>): Promise<T> {
   const stopped = Promise.withResolvers<never>();
@@ -42,7 +42,7 @@ export async function untilStopped<T>(signal: AbortSignal, step: Promise<T>): Pr
     return await Promise.race([step, stopped.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // Nobody waits for the step any more.
+    // The result of the step is no longer used, so its error is ignored.
     step.catch(() => {});
   }
 }

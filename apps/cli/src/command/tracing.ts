@@ -13,13 +13,13 @@ export interface RunTracing {
   /** The observers that send spans. Empty without `--otlp`. */
   readonly observers: readonly Observer[];
   /**
-   * Resolves when all spans are sent or dropped. Problems are printed only then, because the chat
-   * uses the screen until the end.
+   * Resolves when all spans are sent or dropped. Then it prints the problems. It does not print
+   * them earlier, because the chat uses the screen until its end.
    */
   readonly close: () => Promise<void>;
 }
 
-/** Starts tracing for the collector of `--otlp`. */
+/** Starts to send traces to the collector of `--otlp`. */
 export function startTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
   const problems = new Set<string>();
   const exporter = createSpanExporter(otlp, env, (problem) => problems.add(problem));
@@ -34,8 +34,8 @@ export function startTracing(otlp: string | undefined, { env, stderr }: Host): R
 }
 
 /**
- * Creates the exporter for the `--otlp` URL; undefined without one. The collector's key comes from
- * the environment, so that it does not appear in the process list.
+ * Creates the exporter for the `--otlp` URL. Returns undefined without a URL. The collector's key
+ * comes from the environment, because arguments are visible in the process list.
  */
 export function createSpanExporter(
   url: string | undefined,
@@ -56,7 +56,7 @@ function asUsageError(cause: Error): UsageError {
   return new UsageError(`--otlp: ${cause.message}`, {}, { cause });
 }
 
-/** Parses `key=value,key=value` with percent-encoded values, the format of OpenTelemetry. */
+/** Parses the header format of OpenTelemetry: `key=value,key=value` with percent-encoded values. */
 function parseHeaders(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').flatMap((pair) => {
     const at = pair.indexOf('=');

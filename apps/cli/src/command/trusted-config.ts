@@ -5,9 +5,9 @@ import type { Env } from '../contract/host.ts';
 import { type AskHost, askForTrust } from './ask-user.ts';
 
 /**
- * Loads the configuration. The user decides whether to trust the project's file. Undefined if the
- * user cancels. Only the settings that the question showed are trusted: if the file has changed
- * meanwhile, the result contains a warning.
+ * Loads the configuration and asks the user whether to trust the project's file. Returns undefined
+ * if the user cancels. Only the settings that the question showed are trusted. If the file has
+ * changed meanwhile, the result contains a warning.
  */
 export async function trustedConfig(
   args: ConfigArgs,

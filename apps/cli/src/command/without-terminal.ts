@@ -8,9 +8,9 @@ import { writeText } from '../text/terminal/terminal-gate.ts';
 /** A print run that replaces the chat when there is no terminal. */
 interface PrintFallback {
   readonly args: PrintArgs;
-  /** Replays the piped input, which is already consumed. */
+  /** A stream with the piped input again, because the original stream is already read. */
   readonly stdin: Host['stdin'];
-  /** True if there was no input. One turn of the demo runs and its session is not stored. */
+  /** True if there was no input. Then one turn of the demo runs, and its session is not stored. */
   readonly isDemo: boolean;
 }
 

@@ -14,8 +14,9 @@ interface SandboxSources {
 }
 
 /**
- * Merges the sandbox settings of the files and the flag. A later file replaces single settings. The
- * hidden places of all files stay hidden, so a project's file does not show what the user hides.
+ * Merges the sandbox settings of all files and of the flag. A setting of a later file replaces the
+ * same setting of an earlier one. But the `hide` lists of all files are combined, so a project's
+ * file cannot show what the user hides.
  */
 export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
   const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));
@@ -34,12 +35,12 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
   };
 }
 
-/** SQLite keeps recent records in files beside the store. */
+/** Returns the files of the session store. SQLite keeps recent records in files beside it. */
 function storeFiles(store: string | undefined): readonly string[] {
   return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`];
 }
 
-/** Merges the settings for commands. The variables of all files are passed on. */
+/** Merges the settings for commands. Commands get the variables that any of the files names. */
 export function mergeCommands(layers: readonly Layer[]): CommandsConfig {
   const all = layers.map(({ settings }) => settings.commands ?? {});
   return {

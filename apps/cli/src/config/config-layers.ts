@@ -21,14 +21,14 @@ interface LayersOptions {
 }
 
 export interface Layers {
-  /** Ordered from the lowest to the highest priority. */
+  /** The files, ordered from the lowest to the highest priority. */
   readonly layers: readonly Layer[];
   /** The stored decisions about the folder. */
   readonly decisions: FolderDecisions;
   readonly foldersFile: string | undefined;
   /** The parts of the project's file that were skipped because the user has not trusted them. */
   readonly untrusted?: UntrustedFile | undefined;
-  /** Files that were skipped, as sentences for the user. */
+  /** One sentence for the user about each file that was skipped. */
   readonly warnings: readonly string[];
 }
 
@@ -72,7 +72,7 @@ async function readLayer(
 
 async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
-  // The user typed this path, which can be `<(…)` of a shell.
+  // The user typed this path. It can be a pipe, such as `<(…)` of a shell.
   const layer = await readLayer(path, isInside(path, root) ? 'project' : 'user', true);
   if (layer !== undefined) return layer;
   const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
@@ -87,8 +87,8 @@ interface TrustOptions extends Pick<LayersOptions, 'args' | 'trustedContent'> {
 }
 
 /**
- * Checks whether the user trusts the project's file. `--trust` and an answer in the chat are stored
- * for the current content.
+ * Returns true if the user trusts the project's file. `--trust` and an answer in the chat are
+ * stored for the file's current content.
  */
 async function isTrusted(
   { settings }: Layer,

@@ -4,8 +4,8 @@ import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
 /**
- * Returns the folder of the user's own configuration. Undefined if no environment variable locates
- * it.
+ * Returns the folder of the user's own configuration. Returns undefined if no environment variable
+ * names it.
  */
 export function userConfigFolder(env: Env): string | undefined {
   const { XDG_CONFIG_HOME: given, HOME, USERPROFILE } = env;
@@ -16,8 +16,8 @@ export function userConfigFolder(env: Env): string | undefined {
 }
 
 /**
- * Returns the folder of the sessions and other data. Undefined if no environment variable locates
- * it.
+ * Returns the folder of the sessions and other data. Returns undefined if no environment variable
+ * names it.
  */
 export function userDataFolder(env: Env): string | undefined {
   const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
@@ -30,8 +30,8 @@ export function userDataFolder(env: Env): string | undefined {
 const projectFileName = 'millrace.json';
 
 /**
- * Finds the nearest millrace.json from a folder up to the repository root. A file of another user
- * is skipped, and `warn` is called with a sentence about it.
+ * Finds the nearest millrace.json, from a folder up to the repository root. A file that belongs to
+ * another user is skipped, and `warn` is called with a sentence about it.
  */
 export async function findProjectFile(
   cwd: string,
@@ -51,19 +51,22 @@ export async function findProjectFile(
   return undefined;
 }
 
-/** Reading a pipe from a project could block forever. */
+/**
+ * Creates the error for a path that is not a regular file. It is not read, because reading a pipe
+ * of a project could block forever.
+ */
 function notAFile(path: string): ConfigError {
   const way = 'Remove it, or choose another file with --config';
   return new ConfigError(`Cannot read ${path}: it is not a regular file. ${way}`, { path });
 }
 
-// Deeper than any path that an operating system accepts.
+// Maximum number of folders. It is more than any operating system accepts in a path.
 const maxDepth = 1000;
 
 /**
- * Returns a folder and its parents up to the repository root. Without a repository only the folder
- * itself. The repository of another user does not count: everybody can create one in `/tmp`, which
- * is above the folders of others.
+ * Returns a folder and its parents up to the repository root. Returns only the folder itself if it
+ * is in no repository. A repository of another user is ignored, because everybody can create one in
+ * `/tmp`, above the folders of other users.
  */
 export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
   const folders = [folder];
@@ -76,22 +79,22 @@ export async function foldersUpToRoot(folder: string): Promise<readonly string[]
   return [folder];
 }
 
-/** Whether a path is a folder or below it. Links are not resolved. */
+/** Returns true if a path is a folder or is below it. Links are not resolved. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /**
- * Whether a path exists and belongs to this user, to root, or to the owner of the folder in which the
- * user works. A container often works as root in a folder of another user. A link and what it leads
- * to must both be of these users.
+ * Returns true if a path exists and belongs to this user, to root, or to the owner of the working
+ * folder. The last case is common in containers, which often work as root in a folder of another
+ * user. A link and its target must both belong to one of these users.
  */
 export async function isOwn(path: string, cwd: string): Promise<boolean> {
   const [link, target] = await Promise.all([lstat(path), stat(path)]).catch(() => []);
   if (link === undefined || target === undefined) return false;
   const user = process.getuid?.();
-  // Windows has no such numbers.
+  // Windows has no user ids.
   if (user === undefined) return true;
   const owners = [user, 0, (await stat(cwd).catch(() => undefined))?.uid];
   return owners.includes(link.uid) && owners.includes(target.uid);

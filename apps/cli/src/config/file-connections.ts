@@ -41,13 +41,16 @@ function isHttpUrl(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
-/** `fetch` rejects URLs with a password, and the password would appear in messages. */
+/**
+ * Returns true if a URL contains a user name or a password. `fetch` rejects such a URL, and
+ * messages would show the password.
+ */
 export function hasPassword(url: string): boolean {
   const { username = '', password = '' } = URL.parse(url) ?? {};
   return username !== '' || password !== '';
 }
 
-/** What the servers of a file depend on. */
+/** The values on which the servers of a file depend. */
 export interface ServerContext {
   readonly env: Env;
   /** The working folder. */

@@ -11,7 +11,7 @@ import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
 /**
- * The stored decisions about one folder. They are in the user's own file, which a project cannot
+ * The stored decisions about one folder. They are in a file of the user, which a project cannot
  * change.
  */
 export interface FolderDecisions {
@@ -38,8 +38,8 @@ export async function readFoldersFile(path: string | undefined): Promise<Folders
 }
 
 /**
- * Stores a rule for a folder, for later sessions as well. `cwd` is the folder to which the rule's
- * paths are relative.
+ * Stores a rule for a folder, so that later sessions use it too. The rule's paths are relative to
+ * `cwd`.
  */
 export async function rememberRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
@@ -131,11 +131,15 @@ function cannotWrite(path: string, cause: unknown): ConfigError {
 
 const pauseMs = 20;
 const maxTries = 250;
-/** The work under the lock takes milliseconds. A lock that is older belongs to a dead process. */
+/**
+ * The age at which a lock belongs to a dead process. A living process holds it only for
+ * milliseconds.
+ */
 const staleMs = 3000;
 
 /**
- * Runs `work` while no other process does so for the same file. The folder of the file must exist.
+ * Runs `work` while no other process runs work for the same file. The folder of the file must
+ * exist.
  */
 async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${path}.lock`;
@@ -159,7 +163,10 @@ async function acquireLock(lock: string): Promise<void> {
   throw new ConfigError(`Cannot write: another process holds ${lock}. ${way}`, { path: lock });
 }
 
-/** Returns true if this process created the lock file. Only one of several processes succeeds. */
+/**
+ * Tries to create the lock file. Returns true if this process created it. Of several processes,
+ * only one succeeds.
+ */
 async function createLock(lock: string): Promise<boolean> {
   try {
     await (await open(lock, 'wx', 0o600)).close();

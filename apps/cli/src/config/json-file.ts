@@ -12,13 +12,13 @@ export interface JsonFile {
 }
 
 interface Pipes {
-  /** Whether the file may be a pipe. Only for paths that the user typed. Default: false. */
+  /** Whether the file may be a pipe. Set it only for paths that the user typed. Default: false. */
   readonly pipes?: boolean | undefined;
 }
 
 const parseLimits = { maxTextLength: 1_000_000, maxDepth: 64 };
 
-/** Reads and parses a file. Undefined if the file does not exist. */
+/** Reads and parses a file. Returns undefined if the file does not exist. */
 export async function readJsonFile(
   path: string,
   options: Pipes = {},
@@ -36,7 +36,10 @@ export async function readJsonFile(
   });
 }
 
-/** Explains the usual mistakes: comments and trailing commas. */
+/**
+ * Returns advice about a syntax error. It recognizes the usual mistakes: comments and trailing
+ * commas.
+ */
 function syntaxHint(text: string, position: number): string {
   const [before, after] = [text.slice(0, position), text.slice(position)];
   if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments. Remove it';
@@ -65,12 +68,12 @@ const reasonByErrno: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder. Choose a file',
 };
 
-/** More than any settings file needs. */
+/** Maximum size of a file. No settings file needs more. */
 const maxFileBytes = 8 * 2 ** 20;
 
 /**
- * Reads a text file and removes a byte order mark. Throws a `FileError` if it is too large, or not
- * a regular file. `pipes`: also reads pipes, such as `<(…)` of a shell.
+ * Reads a text file and removes a byte order mark. Throws a `FileError` if the file is too large or
+ * not a regular file. With `pipes`, it also reads pipes, such as `<(…)` of a shell.
  */
 export async function readText(path: string, { pipes }: Pipes = {}): Promise<string> {
   const { bytes } = await readFileSafely(path, { maxBytes: maxFileBytes, pipes });
@@ -91,8 +94,8 @@ export function checkJsonFile<Value>(file: JsonFile, schema: z.ZodType<Value>): 
 }
 
 /**
- * Creates an error that names the position in the file. It never contains the value, which may be a
- * key.
+ * Creates an error that names the position in the file. The error never contains the value, because
+ * the value may be a key.
  */
 export function errorAt(
   { path: file, text }: JsonFile,
@@ -196,7 +199,10 @@ function positionOf(text: string, path: Path): number {
   return 0;
 }
 
-/** Maps each path to its position. Of a duplicate name the last one counts, as in `JSON.parse`. */
+/**
+ * Returns the position of each path. If a property name occurs twice, it is the position of the
+ * last one, as in `JSON.parse`.
+ */
 function positionsByPath(text: string): ReadonlyMap<string, number> {
   const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g)];
   const positions = new Map<string, number>();

@@ -77,13 +77,14 @@ function mergeLimits(
   };
 }
 
-/** Amounts of money are exact decimals from here on, not floats. */
+/** Converts an amount of money from a number to an exact decimal in a string. */
 function toDecimal(amount: number | undefined): string | undefined {
   return amount?.toFixed(9).replace(/\.?0+$/, '');
 }
 
 /**
- * A server of a file with higher priority replaces a server of the same name, and can disable it.
+ * Merges the MCP servers of all files. A server of a file with higher priority replaces a server of
+ * the same name, and can disable it.
  */
 function mergeMcpServers(
   layers: readonly Layer[],
@@ -95,8 +96,8 @@ function mergeMcpServers(
 }
 
 /**
- * A path in a file is relative to that file's folder. A typed path is relative to the working
- * folder.
+ * Returns the absolute path of the store. A path in a file is relative to that file's folder. A
+ * path that the user typed is relative to the working folder.
  */
 function resolveStore(
   typed: string | undefined,

@@ -53,7 +53,10 @@ function rememberedRules(
   }
 }
 
-/** A rule that the user allowed in the chat must not override a rule that is written in a file. */
+/**
+ * Marks a rule that the user allowed in the chat as weak. So it does not override a rule that is
+ * written in a file.
+ */
 function asWeakRule(rule: PermissionRule): PermissionRule {
   const { path, command, exact = false } = rule;
   return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
@@ -68,7 +71,7 @@ function rethrowAsUsage(error: unknown): never {
   throw new UsageError(`${error.message}. Change --allow or --deny`, {}, { cause: error });
 }
 
-// Of the matching rules the last one decides, so `ask` comes after `allow`.
+// The last matching rule decides, so `ask` comes after `allow`.
 const decisionOrder: readonly Approval[] = ['allow', 'ask', 'deny'];
 
 /** Reads and validates the permission rules of a file. */
@@ -96,7 +99,10 @@ async function readFileRules({ file, settings }: Layer): Promise<readonly Permis
   return rules;
 }
 
-/** Validates a rule by creating a policy. The module is loaded only if there is a rule. */
+/**
+ * Throws if a rule is invalid. It creates a policy to find out. The module is loaded only if there
+ * is a rule.
+ */
 async function checkRule(rule: PermissionRule): Promise<void> {
   const { permissionPolicy } = await import('@millrace/tools');
   permissionPolicy({ root: '/', rules: [rule] });

@@ -6,8 +6,8 @@ const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'ed
 const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside'];
 
 /**
- * Parses a permission rule: a tool, `tool:pattern` for a command prefix or a path glob, or
- * `tool=text` for an exact match.
+ * Parses a permission rule. A rule is a tool name, `tool:pattern` with a command prefix or a path
+ * glob, or `tool=text` for an exact match.
  *
  * @example
  * ruleFromText('bash:git status', 'allow');

@@ -4,18 +4,21 @@ import { delimiter, isAbsolute, resolve } from 'node:path';
 import type { Env } from '../contract/host.ts';
 import { foldersUpToRoot, isInside, userConfigFolder } from './config-paths.ts';
 
-/** Where the MCP servers of the user's own configuration start. */
+/** The folder and the PATH with which the MCP servers of the user's own configuration start. */
 export interface ServerPlace {
   /** A folder of the user. */
   readonly folder: string;
-  /** The variable PATH without entries that the project can fill. Undefined if it is not set. */
+  /**
+   * The variable PATH without folders that the project can change. Undefined if PATH is not set.
+   */
   readonly searchPath: string | undefined;
 }
 
 /**
- * Finds a place outside of the project for the servers that the user configured for all projects.
- * Programs such as `npx` prefer packages of the folder in which they start. So a hostile project
- * could replace a server of the user, and its program would run before any question.
+ * Finds a folder outside of the project for the servers that the user configured for all projects.
+ * Programs such as `npx` prefer packages of the folder in which they start. So in the project's
+ * folder, a hostile project could replace a server of the user, and its program would run before
+ * the user is asked.
  */
 export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlace> {
   const home = env['HOME'] || env['USERPROFILE'] || homedir();
@@ -30,7 +33,7 @@ export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlac
 async function cleanSearchPath(searchPath: string, cwd: string, home: string): Promise<string> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   const roots = await bothPaths(root);
-  // A workspace that contains the home folder is a folder of the user.
+  // A project that contains the home folder belongs to the user, so its PATH entries are kept.
   const isOwn = (await bothPaths(home)).some((one) => isInAny(one, roots));
   const checked = searchPath.split(delimiter).map(async (entry) => {
     if (!isAbsolute(entry)) return [];
@@ -44,7 +47,7 @@ function isInAny(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => isInside(path, folder));
 }
 
-/** Returns the path as it is written, and the one that links lead to. */
+/** Returns the path as it is written, and its real path after all links. */
 async function bothPaths(path: string): Promise<readonly string[]> {
   const written = resolve(path);
   return [written, await realpath(written).catch(() => written)];

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { ConfigFile } from '../contract/config.ts';
 
 /**
- * Returns the parts of a project's file that need the user's trust, because any repository can
- * contain such a file. These are the parts that start programs, receive keys and texts, skip
+ * Returns the names of the parts of a project's file that need the user's trust, because any
+ * repository can contain such a file. These parts start programs, receive keys and texts, skip
  * approval, set the session store, or are less strict than the user's own file.
  */
 export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): readonly string[] {
@@ -56,8 +56,9 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
 }
 
 /**
- * Only the strictest profile needs no trust. Hidden places do: a project could hide programs of the
- * system, so that commands fail until the user lets them run outside of the sandbox.
+ * The only sandbox profile that needs no trust. A list of hidden places always needs trust. With
+ * it, a project could hide programs of the system, so that commands fail until the user runs them
+ * outside of the sandbox.
  */
 const strictestProfile = 'read-only' as const;
 

@@ -16,13 +16,17 @@ export interface BuiltAgent {
   readonly agent: Agent;
   readonly chosen: ChosenModel;
   readonly tools: readonly Tool[];
-  /** Messages about things that failed at start, such as an MCP server. Show them once. */
+  /**
+   * Messages about things that failed at the start, such as an MCP server. Show each of them once.
+   */
   readonly problems: readonly string[];
-  /** What protects the user from commands, as one sentence. Undefined if there are no commands. */
+  /**
+   * One sentence about how the user is protected from commands. Undefined if there are no commands.
+   */
   readonly protection: string | undefined;
   /**
-   * Returns whether the current rules allow a call without approval. `judged` is what its question
-   * is about: an answer covers only this, so the rules must allow the same now.
+   * Returns true if the current rules allow a call without approval. `judged` is the real path that
+   * the question to the user was about. The rules must allow this path.
    */
   allows(call: ToolCallPart, judged: string | undefined): Promise<boolean>;
   /** Returns the current policy. Rules can be added while the agent runs. */
@@ -34,12 +38,12 @@ export interface BuiltAgent {
   /** Returns the rules that are stored for this project. */
   rememberedRules(): Promise<readonly PermissionRule[]>;
   /**
-   * Returns the effect of a file change for the user who decides on it. Undefined if there is no
-   * preview.
+   * Returns the effect of a file change, for the user who decides about it. Returns undefined if
+   * there is no preview.
    */
   preview(call: PolicyCall): Promise<ChangePreview | undefined>;
   /**
-   * Sets the handler for the model's questions (`ask_user`). Without one, questions count as
+   * Sets the handler for the model's questions (`ask_user`). Without a handler, questions are
    * dismissed.
    */
   setQuestionHandler(ask: AskUserOptions['ask'] | undefined): void;
@@ -75,10 +79,10 @@ export interface BuildOptions {
   readonly cwd: string;
   /**
    * How a call that needs approval is handled. `wait`: the run waits for an answer, and the model
-   * can ask questions. `park`: the run ends as parked until it is resumed, for scripts.
+   * can ask questions. `park`: the run ends as parked and can be resumed later, for scripts.
    */
   readonly approve: 'wait' | 'park';
-  /** The first handler for the model's questions; see `BuiltAgent.setQuestionHandler`. */
+  /** The initial handler for the model's questions. See `BuiltAgent.setQuestionHandler`. */
   readonly ask?: AskUserOptions['ask'] | undefined;
   readonly output?: AgentChanges['output'];
   readonly observers?: AgentChanges['observers'];
@@ -88,7 +92,7 @@ export interface BuildOptions {
   readonly ids?: Ids | undefined;
   /** Aborts connecting to MCP servers. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with problems that occur later. It does not affect the run. */
+  /** Called with each problem that occurs later. The run continues. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
@@ -102,7 +106,7 @@ export interface ChosenModel {
   readonly isDemo: boolean;
   /** A sentence for the user about a limit of this model. It is shown at the start. */
   readonly warning?: string | undefined;
-  /** The size of the context window, if known. */
+  /** The size of the context window. Undefined if it is unknown. */
   readonly contextTokens?: number | undefined;
   /** Options from the configuration for each request. */
   readonly request?: Pick<RequestOptions, 'reasoning' | 'maxOutputTokens'> | undefined;

@@ -16,12 +16,12 @@ export type Args =
   | VersionArgs;
 
 /**
- * Arguments of every command. A missing value is undefined; the environment and the files come
- * next.
+ * Arguments of every command. A missing value is undefined. The environment and then the files are
+ * used instead.
  */
 export interface SharedArgs {
   readonly cwd?: string | undefined;
-  /** Use only this file instead of ./millrace.json and the user's own. */
+  /** If set, only this file is read, instead of ./millrace.json and the user's own file. */
   readonly config?: string | undefined;
   /** The path of the session store. */
   readonly store?: string | undefined;
@@ -29,17 +29,17 @@ export interface SharedArgs {
   readonly color: boolean;
 }
 
-/** The session of a run. `pick`: the user picks one from a list. */
+/** The session of a run. `pick` means that the user chooses one from a list. */
 export type SessionChoice = 'new' | 'last' | 'pick' | { readonly id: string };
 
-/** Arguments of a run of the agent, shared by chat and print. */
+/** Arguments of a run of the agent. Chat and print share them. */
 export interface RunArgs extends SharedArgs {
   readonly session: SessionChoice;
   readonly model?: string | undefined;
   readonly system?: string | undefined;
   readonly maxTurns?: number | undefined;
   readonly maxTokens?: number | undefined;
-  /** In US dollars, an exact decimal. */
+  /** The maximum cost in US dollars, as an exact decimal. */
   readonly maxCost?: string | undefined;
   /** `--yes` sets `allow`, `--read-only` sets `read-only`. */
   readonly permissions?: 'allow' | 'read-only' | undefined;
@@ -53,7 +53,7 @@ export interface RunArgs extends SharedArgs {
   readonly otlp?: string | undefined;
 }
 
-/** The arguments that affect the configuration, for any command. */
+/** The arguments that affect the configuration. Every command can have them. */
 export type ConfigArgs = Partial<Omit<RunArgs, 'session'>>;
 
 export interface ChatArgs extends RunArgs {
@@ -64,7 +64,7 @@ export interface ChatArgs extends RunArgs {
 
 export interface PrintArgs extends RunArgs {
   readonly command: 'print';
-  /** If missing, piped input is the prompt. */
+  /** The prompt. If it is missing, the piped input is the prompt. */
   readonly prompt?: string | undefined;
   /** Print AgentEvents as JSONL instead of the answer as text. */
   readonly json: boolean;
@@ -77,7 +77,10 @@ export interface PrintArgs extends RunArgs {
 export interface SessionsArgs extends SharedArgs {
   readonly command: 'sessions';
   readonly action: SessionsAction;
-  /** Ids, id prefixes or `last`. For `import` the files; none means standard input. */
+  /**
+   * Ids, id prefixes or `last`. For `import`, they are the files to read. An empty list means
+   * standard input.
+   */
   readonly operands: readonly string[];
   /** Include the sessions of all folders. */
   readonly all: boolean;
@@ -127,15 +130,15 @@ export interface ServeArgs {
   readonly agents?: string | undefined;
   /** The folder for sessions, tasks and keys. */
   readonly data?: string | undefined;
-  /** The same folder, or the URL of a database that several servers share. */
+  /** The data folder, like `data`, or the URL of a database that several servers share. */
   readonly store?: string | undefined;
-  /** The URL of the bus that informs other servers about new records. */
+  /** The URL of the bus, which informs other servers about new records. */
   readonly bus?: string | undefined;
   readonly log: 'text' | 'json';
   readonly token?: string | undefined;
-  /** Require no token, so that every user of this machine has access. */
+  /** If true, no token is required, so every user of this machine has access. */
   readonly noToken: boolean;
-  /** Where remote agents may be, separated by commas. */
+  /** The networks in which remote agents may be, separated by commas. */
   readonly agentNetworks?: string | undefined;
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
@@ -147,7 +150,7 @@ export interface BackupArgs extends SharedArgs {
   readonly command: 'backup' | 'restore';
   /** The file of the backup. */
   readonly file: string;
-  /** The folder of a server. */
+  /** The data folder of a server. */
   readonly data?: string | undefined;
   /** Restore into a store that is not empty, and delete its content. */
   readonly replace: boolean;

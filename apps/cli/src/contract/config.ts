@@ -15,22 +15,27 @@ export interface Config {
   readonly system?: string | undefined;
   readonly limits: LimitsConfig;
   readonly permissions: PermissionsConfig;
-  /** How commands are confined. Default: not at all. */
+  /** How commands are confined. Undefined means that they are not confined. */
   readonly sandbox?: SandboxConfig | undefined;
   readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
   readonly mcpServers: readonly McpServer[];
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
-  /** Context size in tokens at which older turns are summarized. Default: depends on the model. */
+  /**
+   * The context size in tokens at which older turns are summarized. Default: depends on the model.
+   */
   readonly compactAtTokens?: number | undefined;
-  /** How long the provider caches what requests repeat. Default: `5m`. */
+  /** How long the provider caches the beginning that requests share. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
-  /** The files that were read, highest priority first, for `doctor`. */
+  /** The files that were read, for `doctor`. The file with the highest priority is first. */
   readonly files: readonly string[];
-  /** Skipped settings and how to fix them. Show them once. */
+  /** Messages about skipped settings and how to fix them. Show each of them once. */
   readonly warnings: readonly string[];
-  /** Set if parts of the project's file were skipped because the user has not trusted them. */
+  /**
+   * The parts of the project's file that were skipped because the user has not trusted them.
+   * Undefined if there are none.
+   */
   readonly untrusted?: UntrustedFile | undefined;
   /** The file that stores decisions about folders; see `rememberRule`. */
   readonly foldersFile?: string | undefined;
@@ -50,13 +55,15 @@ export interface ModelConfig {
   readonly model: string;
   readonly api?: 'chat' | 'responses' | undefined;
   readonly baseUrl?: string | undefined;
-  /** Environment variables are already expanded. Default: the provider's usual variable. */
+  /**
+   * The API key, after environment variables are expanded. Default: the provider's usual variable.
+   */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly reasoning?: ReasoningEffort | undefined;
-  /** Facts that win over the table of models. */
+  /** Facts that override the table of models. */
   readonly info?: ModelInfo | undefined;
 }
 
@@ -70,25 +77,31 @@ export interface LimitsConfig {
 
 export interface PermissionsConfig {
   /**
-   * `ask`: the rules decide. `allow`: `rules` ends with a rule that allows everything else.
-   * `read-only`: `rules` denies the tools that change or run things, and no other such tool may be
-   * offered.
+   * `ask`: the rules decide. `allow`: the last rule allows everything that the others do not
+   * decide. `read-only`: the rules deny the tools that change files or run programs, and the agent
+   * gets no other such tool.
    */
   readonly mode: 'ask' | 'allow' | 'read-only';
-  /** Ordered from the lowest to the highest priority, as `permissionPolicy` takes them. */
+  /**
+   * The rules in the order that `permissionPolicy` expects: from the lowest to the highest
+   * priority.
+   */
   readonly rules: readonly PermissionRule[];
 }
 
 export interface SandboxConfig {
-  /** `off`: commands are not confined. */
+  /** The profile of the sandbox. `off` means that commands are not confined. */
   readonly profile: SandboxSetting;
-  /** Whether the user chose the profile. Then a missing sandbox is an error. */
+  /** True if the user chose the profile. A missing sandbox is then an error. */
   readonly isRequired: boolean;
   readonly network: boolean;
   readonly unixSockets: boolean;
-  /** Absolute paths. */
+  /** Absolute paths that commands can change. */
   readonly writable: readonly string[];
-  /** Absolute paths, among them the folders with the user's settings and sessions. */
+  /**
+   * Absolute paths that commands cannot see. They include the folders with the user's settings and
+   * sessions.
+   */
   readonly hide: readonly string[];
 }
 
@@ -99,7 +112,7 @@ export const sandboxSettings = ['off', 'workspace', 'read-only'] as const;
 export interface CommandsConfig {
   /** Names of further environment variables for commands. */
   readonly env: readonly string[];
-  /** Whether keys in the output of commands are masked. */
+  /** True if keys in the output of commands are masked. */
   readonly maskSecrets: boolean;
 }
 

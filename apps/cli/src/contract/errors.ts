@@ -1,6 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** The command was called in a wrong way. The message says what to type instead. */
+/** Thrown if the command was called in a wrong way. The message says what to type instead. */
 export class UsageError extends MillraceError<'usage'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('usage', message, place, options);
@@ -8,8 +8,8 @@ export class UsageError extends MillraceError<'usage'> {
 }
 
 /**
- * The configuration is invalid. The message names the position but never the value, which may be a
- * key.
+ * Thrown if the configuration is invalid. The message names the position, but never the value,
+ * because the value may be a key.
  */
 export class ConfigError extends MillraceError<'bad_config'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
@@ -30,12 +30,12 @@ type ModelErrorCode =
   /** The server's address must be configured. */
   | 'no_address';
 
-/** A model cannot be used. The message says what to do and contains no key. */
+/** Thrown if a model cannot be used. The message says what to do and contains no key. */
 export class ModelError extends MillraceError<ModelErrorCode> {
   constructor(code: ModelErrorCode, model: string, message: string) {
     super(code, message, { model });
   }
 }
 
-/** No session matches, or several do. */
+/** Thrown if no session matches, or if several sessions match. */
 export class SessionLookupError extends MillraceError<'no_such_session' | 'ambiguous_session'> {}

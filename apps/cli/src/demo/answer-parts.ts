@@ -1,7 +1,7 @@
 import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/core';
 import type { ToolDefinition } from '@millrace/providers';
 
-/** What the demo needs to build an answer. */
+/** The values from which the demo builds an answer. */
 export interface DemoContext {
   readonly ids: Pick<Ids, 'toolCall'>;
   /** The name of the folder, for texts. */
@@ -18,7 +18,7 @@ export function reasoningPart(text: string): Part {
   return { kind: 'reasoning', form: 'full', text };
 }
 
-/** Returns a tool call, or nothing if the tool is not available. */
+/** Returns a list with one tool call. The list is empty if the tool is not available. */
 export function callPart(
   { ids, tools }: DemoContext,
   name: string,

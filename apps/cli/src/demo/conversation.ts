@@ -13,9 +13,12 @@ export interface Conversation {
   readonly latest: string;
   /** True if the assistant has not answered the latest message yet. */
   readonly isNew: boolean;
-  /** The tool calls since the user's request. Messages in between belong to the same request. */
+  /**
+   * The tool calls since the user's request. Messages that the user sent meanwhile belong to the
+   * same request.
+   */
   readonly steps: readonly Step[];
-  /** The answer that the user interrupted before the latest message. */
+  /** The answer that the user interrupted before the latest message. Undefined if there is none. */
   readonly interrupted: string | undefined;
   /** All complete answers, and summaries of older ones. */
   readonly answers: readonly string[];

@@ -58,7 +58,7 @@ function interruptionNote({ interrupted, latest, steps }: Conversation): string 
     : undefined;
 }
 
-/** Puts the note before the first text. Reasoning stays in front of it. */
+/** Puts the note before the first text, after any reasoning. */
 function withNote(parts: Parts, note: string | undefined): Parts {
   if (note === undefined) return parts;
   const at = parts.findIndex((part) => typeof part === 'string');
@@ -91,14 +91,20 @@ function startSubAgent(latest: string, context: DemoContext): Parts {
   ];
 }
 
-/** Quotes the report without the closing text, which is meant for the user. */
+/**
+ * Returns the sub-agent's report as a quotation. The closing text of the tour is left out, because
+ * it is meant for the user.
+ */
 function subAgentReport(text: string): string {
   const [report = ''] = text.split(tourEnd, 1);
   const lines = report.trim().split('\n');
   return `The other agent has finished. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
 }
 
-/** Recognizes the request with which the loop asks for a summary of a long conversation. */
+/**
+ * Returns true if the text is the request for a summary, which the agent loop sends for a long
+ * conversation.
+ */
 function isSummaryRequest(text: string): boolean {
   return text.startsWith('Summarise the conversation so far');
 }
@@ -112,7 +118,7 @@ function summaryText(conversation: Conversation): string {
 const aboutPattern =
   /\b(?:who|what) (?:exactly )?are you\b|\bwhat is (?:this|millrace|the demo)\s*\?|\b(?:which|what) (?:llm|model)\b|\bare you (?:a |an )?(?:real|bot|script|human|ai|llm|model|claude|gpt|gemini)\b|\breal model\b|\bapi keys?\b/i;
 
-/** Recognizes questions about what the demo is. */
+/** Returns true if the user asks what the demo is. */
 function asksAboutDemo(text: string): boolean {
   return aboutPattern.test(text);
 }

@@ -28,7 +28,7 @@ type ResponseSource = (
   ids: Parameters<Provider['stream']>[1]['ids'],
 ) => ScriptedResponse;
 
-/** Creates a provider that streams scripted responses token by token at reading speed. */
+/** Creates a provider that streams scripted responses, token by token, with a pause after each. */
 export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions = {}): Provider {
   const { clock, pauseMs = 16 } = options;
   const how = { id: 'demo', model: 'demo', pieces: 'token', pauseMs, clock } as const;
@@ -37,11 +37,11 @@ export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions
       [() => ({ usage: estimateUsage(request), ...speech(request, context.ids) })],
       how,
     ).stream(request, context);
-  // It costs nothing, and reports no cost.
+  // The demo costs nothing, so it has no prices and reports no cost.
   return createProvider('demo', 'demo', stream, undefined, { prices: 'reported' });
 }
 
-/** Estimates the usage with four characters per token. */
+/** Estimates the usage. It assumes four characters per token. */
 function estimateUsage({ items }: ModelRequest) {
   const texts = items.flatMap(({ parts }) =>
     parts.map((part) => ('text' in part ? part.text : '')),

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { Step } from './conversation.ts';
 
-/** What the tour has found so far, taken from real tool results. */
+/** The findings of the tour so far. They come from real tool results. */
 export interface Findings {
   readonly listing: FolderListing;
   /** The files that were read. */
   readonly read: readonly ReadFile[];
-  /** The number of TODO and FIXME notes, if the tour searched for them. */
+  /** The number of TODO and FIXME notes. Undefined if the tour did not search for them. */
   readonly reminders?: number | undefined;
   /** A subfolder that was listed, and the number of its entries. */
   readonly inner?: { readonly name: string; readonly count: number } | undefined;
@@ -76,7 +76,7 @@ function parseListing(text: string): FolderListing {
   };
 }
 
-/** Files that describe a folder best come first. */
+/** Patterns of the files that describe a folder. The best ones come first. */
 const filePriority: readonly RegExp[] = [
   /^readme(?:\.|$)/i,
   /^(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|makefile|gemfile|pom\.xml)$/i,
@@ -84,7 +84,7 @@ const filePriority: readonly RegExp[] = [
   /\.(?:[cm]?[jt]sx?|py|rs|go|rb|java|kt|swift|c|h|cc|cpp|cs|php|sh|html|css|json|ya?ml|toml)$/i,
 ];
 
-/** Files that may contain secrets must not appear on the screen. */
+/** Matches files that the demo does not read, because they may contain secrets. */
 const excludedFiles = /^\.|lock|secret|credential|password|token|\.(?:pem|key|env)$/i;
 
 /** Selects the most informative files. */
@@ -96,7 +96,7 @@ export function filesToRead(files: readonly string[], most: number): readonly st
     .slice(0, most);
 }
 
-/** Selects a subfolder to list, if there is a suitable one. */
+/** Returns a subfolder to list. Returns undefined if none is suitable. */
 export function folderToList(folders: readonly string[]): string | undefined {
   const usual = ['src', 'lib', 'packages', 'app', 'docs'];
   const named = usual.find((name) => folders.includes(name));

@@ -5,7 +5,7 @@ import { collectFindings, type Findings, filesToRead, folderToList } from './tou
 
 type Parts = readonly (Part | string)[];
 
-/** Marks the end of a tour, so that a resumed conversation recognizes it. */
+/** The last sentence of a tour. A resumed conversation recognizes the end of the tour by it. */
 export const tourEnd = 'That was the tour.';
 
 const whatNext =
@@ -37,7 +37,7 @@ function listFolder(latest: string, context: DemoContext): Parts {
   return [reasoningPart(thinking), words, ...callPart(context, 'ls', { path: '.' })];
 }
 
-/** Makes several calls at once, because they do not depend on each other. */
+/** Returns several calls at once, because they do not depend on each other. */
 function readFiles({ listing }: Findings, context: DemoContext): Parts {
   const { files, folders } = listing;
   const known = files.includes(demoFileName) ? [demoFileName] : [];
@@ -80,7 +80,7 @@ function findingsReport(
   return `This is what I found. All of it comes from real tool results:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn total there are ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
 }
 
-/** A bar would end the table cell. */
+/** Escapes bars, because a bar would end the table cell. */
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
@@ -119,8 +119,8 @@ type DemoChange =
 const demoFileName = 'millrace-demo.md';
 
 /**
- * Creates a new file on the first tour and edits it on later ones. Existing files of the user are
- * not touched.
+ * Returns the change that the tour proposes. The first tour creates a new file, and later tours
+ * edit it. Existing files of the user stay unchanged.
  */
 function demoChange(findings: Findings): DemoChange {
   const known = findings.read.find(({ name }) => name === demoFileName);

@@ -22,7 +22,10 @@ export function configFindings(config: Config): readonly Finding[] {
   ];
 }
 
-/** Reports an invalid configuration. The other checks run without it. */
+/**
+ * Returns the finding for an invalid configuration. The other checks then run without a
+ * configuration.
+ */
 export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
   const advice = 'Fix it, or use another file with --config <file>';

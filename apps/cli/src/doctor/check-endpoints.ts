@@ -10,7 +10,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';
 
-/** Checks the servers of all set keys, the configured models and the local model servers. */
+/** Checks the vendors whose key is set, the configured models and the local model servers. */
 export const checkEndpoints: Check = async (context) => {
   const { config } = context;
   const asked = [
@@ -103,7 +103,7 @@ async function localFindings(context: CheckContext): Promise<readonly Finding[]>
   return Promise.all(found.map((server) => localFinding(server, context)));
 }
 
-/** More models would make the line unreadable. */
+/** Maximum number of models in a line. More would make the line unreadable. */
 const maxWindows = 12;
 
 async function localFinding(found: FoundServer, context: CheckContext): Promise<Finding> {
@@ -135,7 +135,7 @@ function windowText(tokens: number | undefined): string {
     : `context of ${tokens} tokens`;
 }
 
-/** Only the host is shown, because an address may contain a key. */
+/** Returns only the host of an address, because the rest may contain a key. */
 function hostText(url: string): string {
   return URL.parse(url)?.host ?? 'an invalid address';
 }
@@ -177,7 +177,7 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
     const { status, body } = await fetch(url, { headers, redirect: 'manual', signal: late.signal });
     await body?.cancel();
     if (status === 200) return { outcome: 'answered' };
-    // Some servers answer 400 to a wrong key.
+    // Some servers answer 400 if the key is wrong.
     const isRefused = [400, 401, 403].includes(status);
     return { outcome: isRefused ? 'refused' : 'other', status };
   } catch (error) {
@@ -197,7 +197,7 @@ function networkErrorCode(error: unknown): string {
 /** A free request that succeeds only with a valid key. */
 interface VendorProbe {
   readonly url: string;
-  /** Appended to a custom address. */
+  /** The path that is appended to a custom address. */
   readonly path: string;
   readonly headers: (key: string) => Readonly<Record<string, string>>;
 }
@@ -208,10 +208,10 @@ function openAiLike(base: string, path = '/models'): VendorProbe {
   return { url: `${base}${path}`, path, headers: bearer };
 }
 
-/** For any other server with OpenAI's API. Its address must be configured. */
+/** The probe for any other server with OpenAI's API. Its address must be configured. */
 const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
 
-/** Azure is missing, because each customer has a different address. */
+/** The probes by provider. Azure is missing, because each customer has a different address. */
 const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
   anthropic: {
     url: 'https://api.anthropic.com/v1/models',
@@ -224,7 +224,7 @@ const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
     path: '/models',
     headers: (key) => ({ 'x-goog-api-key': key }),
   },
-  // The list of models needs no key, so `/key` is requested instead.
+  // The list of models needs no key, so the probe requests `/key` instead.
   openrouter: openAiLike('https://openrouter.ai/api/v1', '/key'),
   groq: openAiLike('https://api.groq.com/openai/v1'),
   mistral: openAiLike('https://api.mistral.ai/v1'),

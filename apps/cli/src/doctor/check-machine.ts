@@ -4,7 +4,7 @@ import { vendors } from '../models/vendors.ts';
 import { hasColor } from '../print/output.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
-/** The minimum version in package.json. */
+/** The minimum version of Node. It is the same as in package.json. */
 const minNodeVersion = [22, 18] as const;
 
 export const checkNode: Check = async ({ nodeVersion }) => {
@@ -60,7 +60,9 @@ function keyProblem(value: string): string | undefined {
 }
 
 const terminalTopic = 'terminal';
-/** The chat works in smaller terminals but is hard to use. */
+/**
+ * The minimum size of a terminal. The chat works in smaller terminals, but it is hard to use there.
+ */
 const minTerminalSize = { columns: 60, rows: 15 };
 
 /** Reports whether the chat can run in this terminal. */

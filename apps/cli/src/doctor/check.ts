@@ -9,16 +9,16 @@ export interface Finding {
   /** The topic: `node`, `store` … */
   readonly about: string;
   readonly text: string;
-  /** How to fix it. */
+  /** How to fix the problem. */
   readonly advice?: string | undefined;
 }
 
-/** Everything that checks inspect. It is passed in, so that tests can simulate a machine. */
+/** Everything that the checks inspect. Tests pass in their own values to simulate a machine. */
 export interface CheckContext extends LocalServerOptions {
   /** Undefined if the configuration is invalid. */
   readonly config: Config | undefined;
   readonly cwd: string;
-  /** Without the leading `v`. */
+  /** The version of Node, without the leading `v`. */
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
   readonly stdin: InputStream;

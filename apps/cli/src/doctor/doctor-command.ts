@@ -37,8 +37,8 @@ const allChecks: readonly Check[] = [
 ];
 
 /**
- * Runs `millrace doctor`: checks what a run needs and prints advice. A failed check returns exit
- * code 1.
+ * Runs `millrace doctor`: checks what a run needs and prints advice. Returns exit code 1 if a check
+ * failed.
  */
 export async function doctorCommand(options: DoctorCommandOptions): Promise<number> {
   const { args, stdout, env, cwd, checks = allChecks } = options;

@@ -49,7 +49,10 @@ async function writeText(log: Log, { id }: SessionSummary, output: Output): Prom
 
 const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 
-/** Writes one JSON document. The records come last and are streamed, because there may be many. */
+/**
+ * Writes one JSON document. The records come last and are streamed, because a session may have many
+ * records.
+ */
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
   const turns = await turnReports(readRecords(log, session.id));
   const about = JSON.stringify({ session, totals: sessionTotals(turns), turns }, undefined, 2);

@@ -2,7 +2,7 @@ import type { Delta, Fact, LogRecord, Part, Stop, Usage } from '@millrace/core';
 import { countOf } from '../print/text-table.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
-/** Offset, time since the start of the session, turn and attempt, type, content. */
+/** A table row: offset, time since the start of the session, turn and attempt, type, content. */
 type RecordRow = readonly [string, string, string, string, string];
 
 interface RowGroup {
@@ -15,8 +15,8 @@ interface RowGroup {
 const maxTextLength = 300;
 
 /**
- * Formats records as table rows. Consecutive appends to one part become one row, because there may
- * be thousands.
+ * Formats records as table rows. Consecutive appends to one part become one row, because a part may
+ * have thousands of them.
  */
 export async function* recordRows(records: AsyncIterable<LogRecord>): AsyncGenerator<RecordRow> {
   let run: RowGroup | undefined;

@@ -101,7 +101,7 @@ function totalLines(totals: SessionTotals): readonly string[] {
   ];
 }
 
-/** The share of the input that came from the provider's cache. */
+/** Returns how much of the input came from the provider's cache, in percent. */
 function percent(usage: Usage): string {
   const share = cachedPercent(usage);
   return share === undefined ? noValue : `${share} %`;
@@ -120,11 +120,14 @@ interface SessionTotals {
   readonly retries: number;
   readonly executions: number;
   readonly failedExecutions: number;
-  /** Includes superseded attempts and sub-agents. */
+  /** The usage, including superseded attempts and sub-agents. */
   readonly usage: Usage;
-  /** The shares of the sub-agents in `usage`. */
+  /** The usage of each sub-agent. It is also part of `usage`. */
   readonly children: readonly ChildTotals[];
-  /** Time spent on model requests, on tools (parallel tools are added up) and on approvals. */
+  /**
+   * The time spent on model requests, on tools and on approvals. Times of parallel tools are added
+   * up.
+   */
   readonly modelMs: number;
   readonly toolMs: number;
   readonly approvalMs: number;

@@ -4,7 +4,7 @@ import type { Fact, LogRecord, Stop, Usage } from '@millrace/core';
 export interface TurnReport {
   readonly turn: number;
   readonly startedAt: number;
-  /** Missing while the turn runs, and if its process died. */
+  /** The duration of the turn. Undefined while the turn runs, or if its process died. */
   readonly durationMs?: number;
   readonly stop?: Stop;
   readonly attempts: readonly AttemptReport[];
@@ -29,14 +29,14 @@ export interface AttemptReport {
   readonly provider: string;
   readonly model: string;
   /**
-   * Time from the request to the first delta. Missing if there was none or if the deltas were
-   * settled.
+   * The time from the request to the first delta. Undefined if there was no delta, or if the deltas
+   * were settled.
    */
   readonly timeToFirstTokenMs?: number;
   readonly durationMs?: number;
   readonly usage?: Usage;
   readonly tokensPerSecond?: number;
-  /** Why the attempt was superseded, and the delay before the next one. */
+  /** Why the attempt was superseded. `retryDelayMs` is the delay before the next attempt. */
   readonly superseded?: string;
   readonly retryDelayMs?: number;
 }
@@ -83,7 +83,7 @@ class TurnReportBuilder {
   readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools' | 'children'>>;
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #tools = new Map<string, OpenTool>();
-  /** By the attempt of the sub-agent. The last report counts. */
+  /** The reports by the attempt of the sub-agent. A later report replaces an earlier one. */
   readonly #children = new Map<string, ChildReport>();
   readonly #asked = new Map<string, number>();
   readonly #approvalMs = new Map<string, number>();
@@ -94,7 +94,7 @@ class TurnReportBuilder {
 
   add({ fact, delta, time, attempt }: LogRecord): void {
     const open = this.#attempts.get(attempt);
-    // Tools write into the same attempt, but only after the first delta of the response.
+    // Tools also write deltas into this attempt, but only after the first delta of the response.
     if (delta !== undefined && open !== undefined) open.firstAt ??= time;
     if (fact !== undefined) this.#fact(fact, time, attempt);
   }

@@ -33,7 +33,7 @@ export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
   /** The folder for the demo model. */
   readonly cwd?: string | undefined;
-  /** The table of models. Default: the user's own and the one of this program. */
+  /** The table of models. Default: the user's own table, then the table of this program. */
   readonly models?: ModelTable | undefined;
 }
 
@@ -66,7 +66,7 @@ async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined
   const first = found.find(({ models }) => models.length > 0);
   const [model] = first?.models ?? [];
   if (first && model) return openServerModel(first, model, `because ${answerText(first)}`, options);
-  // The user has a model server. The demo would answer in its place without a reason.
+  // The user has a model server, so the demo must not silently answer in its place.
   const refusing = found.find(({ refusal }) => refusal !== undefined);
   if (refusing?.refusal !== undefined)
     throw refusedError(refusing, refusing.refusal, { ...options, isAsked: false });
@@ -100,7 +100,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
   }
 }
 
-/** The user asked for this server, so it gets more time to answer. */
+/** How long to wait for a server that the user asked for. It is longer than for other servers. */
 const requestedTimeoutMs = 2000;
 
 async function requestFromServer(
@@ -118,7 +118,9 @@ async function requestFromServer(
   return openServerModel(found, model, 'as requested', options);
 }
 
-/** Ollama allows the tag to be omitted: `qwen3` means `qwen3:latest`. */
+/**
+ * Returns the model of a name. Ollama allows a name without a tag: `qwen3` means `qwen3:latest`.
+ */
 function findModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
   const wanted = name.toLowerCase();
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
@@ -146,7 +148,9 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
   const provider = openModel(model, { env, models, transport: { fetch, clock } });
   const { contextTokens } = model;
   const tellsWindow = contextTokens !== undefined || provider.contextTokens !== undefined;
-  // A window by the name of the model is a guess. The provider for Ollama limits requests itself.
+  // If the server does not report a context window, the size is a guess from the model's name, so
+  // no limit is set. For Ollama no limit is needed here, because its provider limits requests
+  // itself.
   const isLimited = tellsWindow && model.provider !== 'ollama';
   return {
     provider: isLimited ? limitContext(provider, { contextTokens }) : provider,
@@ -174,7 +178,7 @@ type NamedModel =
   | { readonly kind: 'demo' }
   /** A model of the configuration. */
   | { readonly kind: 'configured'; readonly config: ModelConfig }
-  /** A model of a vendor or a local server. Without a name, its first model. */
+  /** A model of a vendor or a local server. If `model` is undefined, it is the first model. */
   | { readonly kind: 'of'; readonly provider: ProviderName; readonly model?: string | undefined }
   | { readonly kind: 'bare' };
 
@@ -208,7 +212,10 @@ function providerOf(text: string): ProviderName | undefined {
   return known ?? providerNames.find((one) => one === name);
 }
 
-/** Returns the vendor of a model name. If there are several, one with a key is preferred. */
+/**
+ * Returns the vendor of a model name. If several vendors have the model, one with a key is
+ * preferred.
+ */
 function vendorOf(name: string, env: Env): ProviderName | undefined {
   const owners = vendors.filter(
     ({ models, namePattern }) => models.includes(name) || namePattern?.test(name),

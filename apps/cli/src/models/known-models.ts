@@ -14,7 +14,7 @@ import {
 } from './local-servers.ts';
 import { firstSetVariable, type Vendor, vendors } from './vendors.ts';
 
-/** A model that can be used now, with the name for `--model`. */
+/** A model that can be used now. `name` is its name for `--model`. */
 export interface KnownModel {
   readonly name: string;
   /** The source: `configured`, the name of a variable, the title of a server, or `built in`. */
@@ -23,7 +23,7 @@ export interface KnownModel {
 }
 
 /**
- * Lists the models that can be used now, for `/model` and `doctor`. Vendors have more models than
+ * Lists models that can be used now, for `/model` and `doctor`. The vendors have more models than
  * these.
  */
 export async function knownModels(
@@ -50,7 +50,10 @@ function vendorModels(env: Env): readonly KnownModel[] {
   });
 }
 
-/** Creates the error for an unknown model, with similar names and how to get a key. */
+/**
+ * Creates the error for an unknown model. Its message contains similar names and says how to get a
+ * key.
+ */
 export async function unknownModelError(
   name: string,
   options: LocalServerOptions & { readonly config: Pick<Config, 'models'> },
@@ -80,7 +83,10 @@ function exampleOf(vendor: Vendor | undefined): string {
   return `${vendor?.name}/${vendor?.models[0] ?? '<model>'}`;
 }
 
-/** Explains how to use the first of these models if its key is missing. */
+/**
+ * Returns a sentence about how to set the key of the first of these models. If that key is set, the
+ * sentence explains model names.
+ */
 function keyAdvice(names: readonly string[], env: Env): string {
   const vendor = vendors.find((one) => names[0]?.startsWith(`${one.name}/`)) ?? vendors[0];
   const isReady = vendor === undefined || firstSetVariable(env, vendor.keyVariables) !== undefined;
@@ -126,10 +132,16 @@ export function refusedError(
   return new ModelError('no_key', name, message);
 }
 
-/** Instructions, tools and a few files need more than this. */
+/**
+ * Below this number of tokens, a context window is small. Instructions, tools and a few files need
+ * more.
+ */
 const smallWindow = 16_000;
 
-/** A sentence for the user about a window that is small for this agent. Undefined if it is not. */
+/**
+ * Returns a sentence for the user if the context window is too small for this agent. Otherwise
+ * returns undefined.
+ */
 export function windowWarning({ server }: FoundServer, contextTokens: number): string | undefined {
   if (contextTokens >= smallWindow) return undefined;
   const way = windowAdvice[server.name];

@@ -10,7 +10,7 @@ import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { firstSetVariable } from './vendors.ts';
 
-/** How to look for local model servers. */
+/** Options for the search for local model servers. */
 export interface LocalServerOptions {
   readonly env: Env;
   readonly ports?: Ports | undefined;
@@ -19,13 +19,16 @@ export interface LocalServerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A server that answered, with its chat models. */
+/** A server that answered, with its models for chat. */
 export interface FoundServer {
   readonly server: LocalServer;
   readonly baseUrl: string;
   /** Empty if the server refused to answer. */
   readonly models: readonly ListedModel[];
-  /** `key`: it needs another key, or any. `loading`: its model is not loaded yet. */
+  /**
+   * Why the server refused. `key`: the server needs a key, or another key. `loading`: its model is
+   * not loaded yet.
+   */
   readonly refusal?: Refusal | undefined;
 }
 
@@ -50,7 +53,7 @@ export async function queryServer(
   const answer = await askForModels(baseUrl, '/models', asked);
   if (answer === undefined) return undefined;
   if ('refusal' in answer) return { server, baseUrl, models: [], refusal: answer.refusal };
-  // llama.cpp lists its models to everyone, but answers only with the key.
+  // llama.cpp lists its models to everyone, but answers other requests only with the key.
   const root = baseUrl.replace(/\/v1$/, '');
   const props = server.name === 'llama.cpp' ? await askForModels(root, '/props', asked) : undefined;
   if (props !== undefined && 'refusal' in props)
@@ -58,14 +61,14 @@ export async function queryServer(
   return { server, baseUrl, models: answer.models.filter(({ id }) => isChatModel(id)) };
 }
 
-/** The key of a server from its variable. */
+/** Returns the key of a server from its environment variable. */
 export function serverKey({ keyVariable }: LocalServer, env: Env): string | undefined {
   return firstSetVariable(env, keyVariable === undefined ? [] : [keyVariable])?.value;
 }
 
 /**
- * Reads the window of a model as its server runs it. Ollama and LM Studio do not list it with their
- * models.
+ * Reads the context window with which the server runs a model. Ollama and LM Studio do not include
+ * it in their lists of models.
  */
 export async function readWindow(
   { server, baseUrl }: FoundServer,
@@ -77,7 +80,7 @@ export async function readWindow(
   return readContextWindow({ ...asked, server: server.name, baseUrl, model: id });
 }
 
-/** Servers also list models for embeddings and audio. */
+/** Returns true if a model can chat. Servers also list models for embeddings and audio. */
 function isChatModel(id: string): boolean {
   return !/embed|rerank|whisper|(?:^|[-_/])(?:bge|tts)(?:[-_]|$)/i.test(id);
 }
@@ -88,9 +91,9 @@ export interface LocalServer {
   /** The name for messages. */
   readonly title: string;
   readonly port: number;
-  /** The variable with its key, if it needs one. */
+  /** The environment variable with the key. Undefined if the server needs no key. */
   readonly keyVariable?: string | undefined;
-  /** The command that starts it. */
+  /** The command that starts the server. */
   readonly start: string;
 }
 
@@ -99,7 +102,7 @@ export type LocalName = Extract<
   'ollama' | 'lm-studio' | 'llama.cpp' | 'vllm' | 'litellm'
 >;
 
-/** In order of preference. */
+/** The local servers, in order of preference. */
 export const localServers: readonly LocalServer[] = [
   { name: 'ollama', title: 'Ollama', port: 11434, start: 'ollama serve' },
   { name: 'lm-studio', title: 'LM Studio', port: 1234, start: 'lms server start' },
@@ -126,10 +129,13 @@ export const localServers: readonly LocalServer[] = [
   },
 ];
 
-/** Other ports, for tests. */
+/** The ports that replace the default ports in tests. */
 export type Ports = Readonly<Partial<Record<LocalName, number>>>;
 
-/** Returns the address of a server. For Ollama, OLLAMA_HOST counts. */
+/**
+ * Returns the address of a server. For Ollama, the environment variable OLLAMA_HOST overrides the
+ * default.
+ */
 export function serverAddress({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
   const host = env['OLLAMA_HOST'];
   if (name === 'ollama' && ports.ollama === undefined && host) return ollamaAddress(host, port);
@@ -137,8 +143,8 @@ export function serverAddress({ name, port }: LocalServer, env: Env, ports: Port
 }
 
 /**
- * OLLAMA_HOST may be a host, a port, both or a URL. 0.0.0.0 is an address to listen on, not to
- * connect to.
+ * Returns the address for a value of OLLAMA_HOST, which may be a host, a port, both, or a URL. A
+ * server can listen on 0.0.0.0, but a client cannot connect to it, so that host is replaced.
  */
 function ollamaAddress(host: string, port: number): string {
   const url = URL.parse(
@@ -158,7 +164,10 @@ export interface ListedModel {
 
 export interface ListOptions {
   readonly apiKey?: string | undefined;
-  /** Default: 400 ms. It is short, because the user waits for the prompt. */
+  /**
+   * How long to wait for an answer. Default: 400 ms. It is short, because the user waits for the
+   * prompt.
+   */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly fetch?: typeof fetch | undefined;
@@ -168,8 +177,8 @@ const maxListLength = 4_000_000;
 const maxModels = 1000;
 
 /**
- * Lists the models of a server with OpenAI's API. Undefined if nothing listens, if another program
- * uses the port, or after the timeout.
+ * Lists the models of a server with OpenAI's API. Returns undefined if nothing listens, if another
+ * program uses the port, or after the timeout.
  */
 export async function listModels(
   baseUrl: string,
@@ -187,7 +196,7 @@ async function askForModels(
   options: ListOptions,
 ): Promise<ServerAnswer | undefined> {
   const { apiKey, timeoutMs = 400, clock = systemClock } = options;
-  // A custom fetch, as in tests, needs no open port.
+  // A custom fetch, as in tests, needs no open port, so the port is not checked.
   const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
   if (!isAsked) return undefined;
   const { fetch = globalThis.fetch } = options;
@@ -211,7 +220,7 @@ async function askForModels(
   }
 }
 
-/** The program on this port may send endless data. */
+/** Reads the body up to a limit, because the program on this port may send endless data. */
 async function readBody({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -222,7 +231,10 @@ async function readBody({ body }: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Only a model server answers with an error in JSON. Any program can have a password. */
+/**
+ * Returns why the server refused. An error must be in JSON, because other programs on the port can
+ * also require a password, but they do not answer in JSON.
+ */
 function parseRefusal(status: number, text: string): ServerAnswer | undefined {
   const parsed = parseJson(text);
   if (!parsed.ok || fieldOf(parsed.value, 'error') === undefined) return undefined;
@@ -243,8 +255,8 @@ function parseModels(text: string): readonly ListedModel[] | undefined {
 }
 
 /**
- * Checks whether a program listens on a port. Most machines have no model server. Finding that out
- * with `fetch` would load Node's HTTP client and take a tenth of the start time.
+ * Returns true if a program listens on a port. Most machines have no model server. A check with
+ * `fetch` would load Node's HTTP client, which takes a tenth of the start time.
  */
 export function isListening(
   address: string,

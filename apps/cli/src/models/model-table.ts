@@ -15,18 +15,21 @@ import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
 import { readFileSafely } from '../safe-files.ts';
 
-/** More than LiteLLM's list needs, which has 3 MB. */
+/** Maximum size of the file. LiteLLM's list has 3 MB. */
 const maxTableBytes = 32 * 2 ** 20;
 
-/** The file with the user's newer table of models. Undefined without a folder for settings. */
+/**
+ * Returns the path of the user's newer table of models. Returns undefined if there is no folder for
+ * settings.
+ */
 function modelTablePath(env: Env): string | undefined {
   const folder = userConfigFolder(env);
   return folder && join(folder, 'models.json');
 }
 
 /**
- * Returns the table of models: the user's own file, if there is one, before the table that is part
- * of this program. It never uses the network. Throws a `ConfigError` if the file is invalid.
+ * Returns the table of models. Entries in the user's own file, if there is one, come before the
+ * table of this program. It never uses the network. Throws a `ConfigError` if the file is invalid.
  */
 export async function loadModelTable(env: Env): Promise<ModelTable> {
   const path = modelTablePath(env);
@@ -40,8 +43,8 @@ export async function loadModelTable(env: Env): Promise<ModelTable> {
 }
 
 /**
- * Stores a table of models as the user's own. The file has LiteLLM's list or the format of
- * `writeModelTable`. Returns the number of models and the path of the stored table.
+ * Stores a file as the user's own table of models. The file must be LiteLLM's list or have the
+ * format of `writeModelTable`. Returns the number of models and the path of the stored table.
  */
 export async function storeModelTable(
   source: string,

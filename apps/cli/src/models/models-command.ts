@@ -70,7 +70,7 @@ function hostOf(baseUrl: string): string {
 const noValue = '–';
 const head = ['model', 'input', 'output', '$ in', '$ cached', '$ out', 'from'];
 
-/** Prices are for a million tokens. */
+/** Formats the models as a table. Prices are for a million tokens. */
 function tableLines(models: readonly ListedModel[], env: Env, columns?: number): readonly string[] {
   const rows = models.map(({ name, from, info }) => {
     const { contextTokens, maxOutputTokens, prices } = info;

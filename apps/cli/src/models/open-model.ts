@@ -53,8 +53,8 @@ export function openModel(
 }
 
 /**
- * OpenAI itself offers the Responses API. Other servers at a custom address mostly offer the older
- * Chat API.
+ * Returns true if requests use the Responses API. OpenAI itself offers it. Other servers at a
+ * custom address mostly offer only the older Chat API.
  */
 function usesResponsesApi({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
   return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
@@ -98,7 +98,10 @@ export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | u
   return firstSetVariable(env, variables)?.value;
 }
 
-/** The keys of AWS in the environment, if there is no API key of Bedrock. */
+/**
+ * Returns the AWS credentials in the environment. Returns undefined if there is an API key for
+ * Bedrock.
+ */
 function awsCredentials(config: ModelConfig, env: Env): AwsCredentials | undefined {
   if (findKey(config, env) !== undefined) return undefined;
   const [accessKeyId, secretAccessKey, sessionToken] = [
@@ -118,7 +121,10 @@ function requireRegion(config: ModelConfig, env: Env): string {
   throw new ModelError('no_address', name, `Cannot use ${name}: its region is unknown. ${way}`);
 }
 
-/** With custom headers the key is optional, because a header may contain it. */
+/**
+ * Returns the key, or throws if it is missing. With custom headers the key is optional, because a
+ * header may contain it.
+ */
 function requireKey(config: ModelConfig, env: Env): string | undefined {
   const { provider, headers } = config;
   const vendor = vendors.find(({ name }) => name === provider);

@@ -4,19 +4,22 @@ import type { Env } from '../contract/host.ts';
 /** A company that offers models for an API key. */
 export interface Vendor {
   readonly name: ProviderName;
-  /** The variables that may contain a key. The first one that is set counts. */
+  /** The variables that may contain a key. The first one that is set is used. */
   readonly keyVariables: readonly string[];
   /** The variable that may contain the server's address. */
   readonly addressVariable?: string | undefined;
   /** The page on which users create a key. */
   readonly keyPage: string;
-  /** Some of its models, the default first. Other names are passed on unchanged. */
+  /**
+   * Some models of the vendor, the default first. Other model names are also accepted and passed on
+   * unchanged.
+   */
   readonly models: readonly string[];
   /** Matches names that only this vendor's models have. */
   readonly namePattern?: RegExp | undefined;
 }
 
-/** In the order in which their keys are looked up. */
+/** The vendors, in the order in which their keys are looked up. */
 export const vendors: readonly Vendor[] = [
   {
     name: 'anthropic',
@@ -85,20 +88,20 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     addressVariable: 'AZURE_OPENAI_ENDPOINT',
     keyPage: 'https://portal.azure.com',
-    // Each customer chooses the names.
+    // Each customer chooses the names of the models.
     models: [],
   },
   {
     name: 'bedrock',
-    // Keys of AWS are for many services, so they alone do not choose this vendor.
+    // AWS keys are for many services, so they alone do not select this vendor.
     keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
     keyPage: 'https://console.aws.amazon.com/bedrock',
-    // Each region has other names.
+    // Each region has other model names.
     models: [],
   },
 ];
 
-/** Returns the first variable that is set. Empty variables do not count. */
+/** Returns the first variable that is set. An empty variable counts as not set. */
 export function firstSetVariable(env: Env, names: readonly string[]): SetVariable | undefined {
   for (const name of names) {
     const value = env[name]?.trim();

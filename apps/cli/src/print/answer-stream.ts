@@ -1,17 +1,23 @@
 import type { AgentEvent, ItemId, PartId } from '@millrace/core';
 
-/** The text to write after an event. */
+/** The text to write to the output after an event. */
 export interface AnswerOutput {
   readonly text: string;
-  /** Set if the output so far is wrong: the whole answer of this turn, to be written again. */
+  /**
+   * The whole answer of this turn, which must be written again. It is set if the text that was
+   * written before is wrong.
+   */
   readonly restart?: string;
 }
 
 interface TextPart {
   readonly attempt: number;
-  /** Only appended to. Reading a growing string would copy it. */
+  /**
+   * The full text of the part. It is only appended to, because reading a growing string would copy
+   * it.
+   */
   text: string;
-  /** The end of the text that is not compared or written yet. */
+  /** The end of the text that is not yet compared with the written text, or not yet written. */
   unwritten: string;
   isComplete: boolean;
 }
@@ -19,10 +25,10 @@ interface TextPart {
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
 
 /**
- * Turns events into answer text for an output that cannot go back. Each turn ends with a line
- * break, and a blank line separates two turns. The text of a superseded attempt may already be
- * written. While the next attempt produces the same text, nothing is written twice. When it
- * differs, the answer starts again on a new line.
+ * Turns events into answer text, for an output that cannot erase what was written. Each turn ends
+ * with a line break, and a blank line separates two turns. The text of a superseded attempt may
+ * already be written. As long as the next attempt produces the same text, nothing is written twice.
+ * When its text differs, the answer starts again on a new line.
  */
 export class AnswerStream {
   readonly #assistants = new Set<ItemId>();
@@ -37,12 +43,12 @@ export class AnswerStream {
   #firstOpenPart = 0;
   #isLineStart = true;
   #hasWritten = false;
-  /** True if the turn's last line is ended. More text would appear on the next line. */
+  /** True if the turn's last line has ended. More text would start a new line. */
   #isEnded = false;
   #outputText = '';
   #restartText: string | undefined;
 
-  /** Whether the written text ends with a line break. */
+  /** True if the written text ends with a line break. */
   get isLineStart(): boolean {
     return this.#isLineStart;
   }
@@ -131,14 +137,17 @@ export class AnswerStream {
     this.#compareAgain();
   }
 
-  /** Compares the written text from its start, after a part was removed or replaced. */
+  /**
+   * Compares the parts with the written text from the start again, after a part was removed or
+   * replaced.
+   */
   #compareAgain(): void {
     this.#matched = this.#firstOpenPart = 0;
     for (const part of this.#parts.values()) part.unwritten = part.text;
     this.#writeReady();
   }
 
-  /** Writes new text part by part. A part waits until the previous one is complete. */
+  /** Writes new text part by part. A part is written only after the previous one is complete. */
   #writeReady(): void {
     const parts = [...this.#parts.values()];
     for (
@@ -171,7 +180,10 @@ export class AnswerStream {
     this.#write(text);
   }
 
-  /** Writes the matching text again, so that the restarted answer is complete. */
+  /**
+   * Starts the answer again on a new line. The text that matched is written again, so that the
+   * restarted answer is complete.
+   */
   #restart(newText: string): void {
     const text = this.#shown.slice(0, this.#matched) + newText;
     this.#isEnded = false;

@@ -10,7 +10,9 @@ interface ClosingOptions {
   readonly resume?: string | undefined;
 }
 
-/** Returns messages about how a run ended and what to do next. Empty after a normal end. */
+/**
+ * Returns messages about how a run ended and what to do next. The list is empty after a normal end.
+ */
 export function closingMessages(
   result: RunResult,
   { pending = [], resume }: ClosingOptions,
@@ -49,7 +51,10 @@ export function closingMessages(
   }
 }
 
-/** The message of the log is written for programmers. */
+/**
+ * Returns the message for a session that another process drives. The log's own message is written
+ * for programmers.
+ */
 function heldMessage({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
   const who = holder ?? 'another process';

@@ -5,10 +5,10 @@ import { isMillraceError, type JsonObject, type JsonValue, parseJson } from '@mi
 import { readText } from '../config/json-file.ts';
 import { UsageError } from '../contract/errors.ts';
 
-/** A Standard Schema, as agents take it. */
+/** The type of `AgentOptions.output`: a Standard Schema. */
 type OutputSchema = NonNullable<AgentOptions['output']>;
 
-/** Reads a JSON schema from a file for validating answers. Throws a `UsageError`. */
+/** Reads the JSON schema for the answer from a file. Throws a `UsageError` if it cannot be used. */
 export async function readOutputSchema(file: string, cwd: string): Promise<OutputSchema> {
   const path = resolve(cwd, file);
   const text = await readText(path, { pipes: true }).catch((cause: NodeJS.ErrnoException) => {
@@ -26,9 +26,10 @@ export async function readOutputSchema(file: string, cwd: string): Promise<Outpu
 }
 
 async function standardSchema(schema: JsonObject, file: string): Promise<OutputSchema> {
-  // Loaded on demand, because few runs need it.
+  // The module is loaded on demand, because few runs need it.
   const { Validator } = await import('@cfworker/json-schema');
-  // The validator changes its schema, and the model must receive the schema of the file.
+  // The schema is copied, because the validator changes it, and the model must receive the
+  // original.
   const validator = new Validator(structuredClone(schema), schemaDraft(schema), false);
   const check = (value: unknown) => {
     try {
@@ -37,7 +38,7 @@ async function standardSchema(schema: JsonObject, file: string): Promise<OutputS
       throw unusableSchema(file, errorText(cause), cause);
     }
   };
-  // Finds an unusable schema before the request is sent.
+  // This call throws if the schema is unusable, before a request is sent.
   check(null);
   const validate = (value: unknown) => {
     const { valid, errors } = check(value);
@@ -54,7 +55,7 @@ function schemaDraft({ $schema }: JsonObject): SchemaDraft {
   return draft === '4' ? '4' : '7';
 }
 
-/** Keeps the errors that name a cause, and drops the errors of their containers. */
+/** Returns the errors that name a cause, without the errors of their containers. */
 function collectIssues(errors: readonly OutputUnit[]): readonly Issue[] {
   const leaves = errors.filter(({ keyword }) => !containerKeywords.has(keyword));
   return (leaves.length > 0 ? leaves : errors).map(({ error, instanceLocation }) => ({
@@ -75,14 +76,14 @@ const containerKeywords: ReadonlySet<string> = new Set([
   '$ref',
 ]);
 
-/** Parses a JSON pointer in a URL fragment. */
+/** Parses a JSON pointer that is written as a URL fragment. */
 function parsePointer(location: string): readonly string[] {
   const keys = decodeURI(location).split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function errorText(error: unknown): string {
-  // A stack overflow.
+  // A `RangeError` is a stack overflow.
   if (error instanceof RangeError) return 'it refers to itself endlessly';
   const said = error instanceof Error ? error.message : String(error);
   return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
@@ -94,8 +95,9 @@ function unusableSchema(file: string, why: string, cause?: unknown): UsageError 
 }
 
 /**
- * Returns the first mistake in a JSON schema with its location. The validator ignores keywords that
- * it does not understand. The answer would then be requested again and again, or not be checked.
+ * Returns the first mistake in a JSON schema, with its location. The validator itself ignores
+ * keywords that it does not understand. Then the answer would be requested again and again, or not
+ * be checked at all.
  */
 function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
   if (typeof schema === 'boolean') return undefined;
@@ -150,7 +152,7 @@ const pattern: Check = (value, place) => {
   try {
     if (typeof value === 'string') return void new RegExp(value, 'u');
   } catch {
-    // Reported below.
+    // The error is returned below.
   }
   return `${place} must be a regular expression`;
 };

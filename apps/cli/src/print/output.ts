@@ -8,12 +8,12 @@ export type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number | undefined;
 };
 
-/** A write failed. `reader_gone`: the reader closed the pipe, which is not an error. */
+/** A failed write. `reader_gone` means that the reader closed the pipe, which is not an error. */
 export class OutputError extends MillraceError<'reader_gone' | 'cannot_write'> {}
 
 /**
- * Writes in order and waits until each piece is accepted. After a failure it writes nothing more
- * and reports the failure once. It never throws.
+ * Writes to a stream in order, and waits until each piece is accepted. After a failure it writes
+ * nothing more, and it reports the failure once. It never throws.
  */
 export class Output {
   readonly stream: OutputStream;
@@ -36,12 +36,12 @@ export class Output {
     return this.#failure;
   }
 
-  /** Writes a message, with visible control characters. */
+  /** Writes a message. Control characters in it are made visible. */
   write(text: string | TerminalText): Promise<void> {
     return this.#write(text, (done) => writeText(this.stream, text, done));
   }
 
-  /** Writes data for a program. Only a terminal gets it with visible control characters. */
+  /** Writes data for a program. Control characters are made visible only on a terminal. */
   writeData(data: string): Promise<void> {
     return this.#write(data, (done) => writeData(this.stream, data, done));
   }
@@ -98,13 +98,13 @@ function asOutputError(cause: Error, name: string): OutputError {
 
 interface NotesOptions {
   readonly hasColor: boolean;
-  /** True on a terminal or with `--verbose`. */
+  /** True on a terminal, or with `--verbose`. */
   readonly showDetails: boolean;
-  /** Returns true if the answer is on the same terminal and its last line is not ended. */
+  /** Returns true if the answer is on the same terminal, and its last line has not ended. */
   readonly isMidLine: () => boolean;
 }
 
-/** Writes messages besides the answer to standard error. Failed writes are ignored. */
+/** Writes messages to standard error, beside the answer. Failed writes are ignored. */
 export class Notes {
   readonly #output: Output;
   readonly #options: NotesOptions;
@@ -137,10 +137,13 @@ interface ColorOptions {
   readonly color?: boolean | undefined;
 }
 
-/** Returns whether a stream may contain colours. Flags and variables override the terminal. */
+/**
+ * Returns true if a stream may contain colours. `--no-color` decides first, then FORCE_COLOR, then
+ * NO_COLOR, as in the theme of the chat. Without them, terminals get colours.
+ */
 export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
-  if (!color || env['NO_COLOR']) return false;
+  if (!color) return false;
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return forced !== '0' && forced !== 'false';
-  return stream.isTTY === true && env['TERM'] !== 'dumb';
+  return !env['NO_COLOR'] && stream.isTTY === true && env['TERM'] !== 'dumb';
 }

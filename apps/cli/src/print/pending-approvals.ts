@@ -12,9 +12,9 @@ export interface PendingApproval {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
-  /** What the question is about, for example the real path of a file. */
+  /** The real path of the file that the question is about. Undefined for other calls. */
   readonly judged?: string | undefined;
-  /** The sub-agent that asks. */
+  /** The sub-agent that asks. Undefined if the main agent asks. */
   readonly from?: AskingAgent | undefined;
 }
 
@@ -28,8 +28,8 @@ export async function pendingApprovals(
 }
 
 /**
- * Approves the waiting calls that the rules allow now. A user who resumes with `--yes` or a new
- * rule means these calls too.
+ * Approves the waiting calls that the rules allow now, because a user who resumes with `--yes` or a
+ * new rule also means these calls.
  */
 export async function approvePending(
   log: Log,

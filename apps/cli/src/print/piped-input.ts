@@ -10,21 +10,21 @@ export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | u
 export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Called if no data and no end arrives for a while. */
+  /** Called if neither data nor the end of the input arrives for a while. */
   readonly onSilence?: (() => void) | undefined;
 }
 
-/** About a million tokens: more than models accept. */
+/** Maximum size of the input. It is about a million tokens, more than models accept. */
 const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
-/** Explains why the command seems to hang. */
+/** The message that explains why the command seems to hang. */
 export const waitingMessage =
   'Waiting for the end of standard input. If there is none, use: millrace -p "…" < /dev/null';
 
 /**
- * Reads standard input to its end. Undefined if it is a terminal or if the signal aborts. Throws a
- * `UsageError` if the input is not text or is too large.
+ * Reads standard input to its end. Returns undefined if it is a terminal, or if the signal aborts.
+ * Throws a `UsageError` if the input is not text or is too large.
  */
 export async function readPipedInput(
   stdin: InputStream,
@@ -38,7 +38,10 @@ export async function readPipedInput(
   return bytes && decodeText(bytes);
 }
 
-/** Uses events, because a pending iterator step cannot be cancelled. */
+/**
+ * Collects the chunks of the input. It uses events, because a pending step of an iterator cannot be
+ * cancelled.
+ */
 async function collect(
   stdin: InputStream,
   signal: AbortSignal | undefined,
@@ -77,7 +80,7 @@ function decodeText(bytes: Buffer): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {
-    // Reported below.
+    // The error is thrown below.
   }
   throw new UsageError(
     'Cannot use the piped input: it is not UTF-8 text. Name the file in the prompt instead, so that the agent can read it',
@@ -98,14 +101,14 @@ function unreadableInput(cause: Error): UsageError {
 
 interface CreateRunInputOptions {
   readonly args: Pick<PrintArgs, 'prompt' | 'session'>;
-  /** The piped input. */
+  /** The piped input. Undefined if there is none. */
   readonly piped: string | undefined;
   readonly cwd: string;
 }
 
 /**
  * Creates the message to the model: the prompt with the piped input as context, or the piped input
- * alone. Undefined if there is neither and a session is to be resumed.
+ * alone. Returns undefined if there is neither and a session is to be resumed.
  */
 export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions): Item | undefined {
   const { prompt = '', session } = args;

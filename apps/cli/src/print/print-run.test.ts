@@ -118,7 +118,8 @@ describe('standard error', () => {
     const args = { verbose: true };
     const { stderr } = await runPrint({ ...withTool, args });
     expect(stderr).toContain('▸ look at the weather\n');
-    const coloured = await runPrint({ ...withTool, args, env: { FORCE_COLOR: '1' } });
+    const env = { FORCE_COLOR: '1', NO_COLOR: '1' };
+    const coloured = await runPrint({ ...withTool, args, env });
     expect(coloured.stderr).toContain('\u001b[2m▸ look at the weather\u001b[22m\n');
   });
 

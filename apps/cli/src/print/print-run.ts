@@ -24,7 +24,9 @@ import {
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
-  /** Calls that need approval must park the run, because there is no user to answer. */
+  /**
+   * The agent. Calls that need approval must park its run, because there is no user who answers.
+   */
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
     Partial<Pick<BuiltAgent, 'allows'>>;
   readonly log: Log;
@@ -45,7 +47,7 @@ export interface PrintRunOptions {
 }
 
 /**
- * Answers once, for scripts. Standard output contains only the answer, and the exit code tells how
+ * Answers once, for scripts. Standard output contains only the answer, and the exit code shows how
  * the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
  * `UsageError` if there is nothing to answer.
  */
@@ -79,7 +81,7 @@ function createNotes({ stdout, stderr, args, env }: PrintRunOptions, answer: Ans
   });
 }
 
-/** Returns undefined if the signal aborts before the run starts. */
+/** Starts the run. Returns undefined if the signal aborts before the run starts. */
 async function startRun(
   options: PrintRunOptions,
   notes: Notes,
@@ -100,14 +102,17 @@ async function startRun(
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
   await printIntroduction(options, notes);
   const { allows } = options.built;
-  // If another process drives the session, approvals are decided there.
+  // If another process drives the session, that process handles the approvals.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
     await approvePending(log, found.id, allows);
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
 }
 
-/** A script whose prompt is empty must get an error, not an empty answer. */
+/**
+ * Creates the error for a session without work. A script with an empty prompt must get this error,
+ * not an empty answer.
+ */
 function nothingToDo({ id }: SessionSummary): UsageError {
   const way = 'Add a prompt: millrace -p --continue "And now?"';
   return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
@@ -127,7 +132,7 @@ async function sessionFor(
 async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
   const { why, isDemo } = chosen;
 
-  // A script must know that the demo answered, not a model.
+  // A script must be able to see that the demo answered, and not a model.
   await (isDemo ? notes.write(why) : notes.writeDetail(why));
   for (const problem of built.problems) await notes.write(problem);
 }
@@ -150,7 +155,7 @@ async function printEvents(run: Run, { printer, notes, output }: EventSinks): Pr
     if (output.failure !== undefined) return;
     const line = progress.lineFor(event);
     if (line === undefined) continue;
-    // A script that seems to hang needs a reason, also if nobody watches.
+    // The reason for a delay is always printed, because the script would seem to hang.
     await (event.type === 'retry_scheduled' ? notes.write(line) : notes.writeDetail(line));
   }
 }
@@ -177,7 +182,7 @@ async function printClosing(
   await notes.writeDetail(`${usageText(result)}${where}`);
 }
 
-/** The usage of the run. If there were sub-agents, also their shares. */
+/** Returns the usage of the run. If there were sub-agents, the text includes their shares. */
 function usageText({ usage, usageByAgent }: RunResult): string {
   const children = usageByAgent.filter(({ agent }) => agent !== undefined);
   const shares = children.map(({ agent = '', usage: own }) => `${agent}: ${countsText(own)}`);

@@ -41,7 +41,7 @@ export function jsonPrinter({ output }: PrinterOptions): Printer {
   };
 }
 
-/** Prints the validated object; nothing if there is none. */
+/** Prints the validated object. Prints nothing if there is none. */
 export function valuePrinter({ output }: PrinterOptions): Printer {
   return {
     show: async () => {},
@@ -56,8 +56,8 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
 const maxLineLength = 100;
 
 /**
- * Turns events into progress lines about tools and problems. It stores the running tools to compute
- * their duration.
+ * Turns events into progress lines about tools and problems. It stores when each running tool
+ * started, to compute durations.
  */
 export class Progress {
   readonly #started = new Map<string, { readonly summary: string; readonly time: number }>();

@@ -9,7 +9,7 @@ export interface TableOptions {
 }
 
 const gap = '  ';
-/** The last column always gets this width, however wide the others are. */
+/** Minimum width of the last column, however wide the others are. */
 const minLastWidth = 20;
 
 /** Formats rows as aligned columns. The last column is clipped at the terminal's edge. */

@@ -58,7 +58,7 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
     await (args.json ? output.writeData(text) : output.write(TerminalText.painted(text)));
     if (output.failure !== undefined) break;
   }
-  // An interrupted or unfinished answer does not end its line.
+  // An interrupted or unfinished answer does not end with a line break.
   if (!isLineStart) await output.write('\n');
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
@@ -76,7 +76,8 @@ function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord
 }
 
 /**
- * In a settled log offsets may be missing before a record. A snapshot contains what it replaces.
+ * Folds a record and returns its events. In a settled log, offsets may be missing before a record,
+ * because a snapshot replaced those records. So the batch starts after the last folded offset.
  */
 function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
@@ -90,11 +91,14 @@ interface PaceOptions {
   readonly speed: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** Called if a pause is too long to be shown in full. */
+  /** Called if a pause is shortened. `pauseMs` is its original length. */
   readonly onShortened?: ((pauseMs: number) => void | Promise<void>) | undefined;
 }
 
-/** Longer pauses are shortened to this. A user may have returned a day later. */
+/**
+ * The longest pause. Longer pauses are shortened to it, because a user may have returned a day
+ * later.
+ */
 const maxPauseMs = 2000;
 
 /** Yields the records with their original pauses. Ends early if the signal aborts. */
@@ -106,7 +110,7 @@ async function* paceRecords(
   // The time at which the next record is due. A late record does not delay the following ones.
   let dueMs = clock.now();
   for await (const record of records) {
-    // If the clock was set back, there is no pause.
+    // If the clock was set back between two records, there is no pause.
     const pauseMs = Math.max(0, record.time - (lastTime ?? record.time));
     lastTime = record.time;
     if (pauseMs > maxPauseMs && Number.isFinite(speed)) await onShortened?.(pauseMs);

@@ -11,13 +11,13 @@ interface DemoAgentsOptions {
   /** The folder that the demo describes. */
   readonly cwd: string;
   readonly env: Env;
-  /** Allow the demo to change files and run programs without approval. */
+  /** If true, the demo can change files and run programs without approval. */
   readonly mayChange: boolean;
 }
 
 /**
- * Creates the agents for a server without `--agents`: a scripted model with real tools, and an
- * echo.
+ * Creates the agents for a server without `--agents`: one with a scripted model and real tools, and
+ * one that echoes messages.
  */
 export async function demoAgents(options: DemoAgentsOptions): Promise<readonly ServedAgent[]> {
   const { log, cwd, env, mayChange } = options;

@@ -15,8 +15,8 @@ import { readOrCreatePrivateFile } from './private-file.ts';
 const minSecretLength = 32;
 
 /**
- * Opens the store and the bus of a server. The store is Postgres if `--store` says so, else a
- * folder.
+ * Opens the store and the bus of a server. The store is Postgres if `--store` is its URL, otherwise
+ * a folder.
  */
 export async function openServerStore(
   args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
@@ -37,7 +37,7 @@ export async function openServerStore(
     : await openDataFolder(store ?? args.data, env, bus?.bus);
   opened.defer(() => data.close());
   const all = opened.move();
-  // Closes in reverse order: the log before its bus.
+  // `all` closes in reverse order: the log before its bus.
   return { ...data, path: `${data.path}${bus?.words ?? ''}`, close: () => all.disposeAsync() };
 }
 
@@ -49,7 +49,7 @@ async function openBus(
   let isStarted = false;
   const onDiagnostic = ({ message }: { readonly message: string }) => isStarted && note(message);
   const bus = redisBus({ url, onDiagnostic });
-  // Finds a bus without write access at the start instead of at the first write.
+  // A bus without write access is reported now, and not only at the first write.
   const problem = await bus.usable().then(
     () => undefined,
     (error: unknown) => (isCommandRefused(error) ? error : busUnavailable(bus.name)),
@@ -71,7 +71,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   await using opened = new OpenResources();
   const log = postgresLog({ url, bus });
   opened.defer(() => log.close());
-  // These errors name the host, the database and what to do.
+  // The errors of `ready` name the host, the database and what to do.
   await log.ready();
   const rows = await postgresRows({ url });
   opened.defer(() => rows.close());
@@ -87,7 +87,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   };
 }
 
-/** Redis answers but rejects a command. */
+/** Returns true if Redis answers but rejects a command. */
 function isCommandRefused(error: unknown): error is MillraceError {
   return isMillraceError(error) && error.place['command'] !== undefined;
 }
@@ -97,12 +97,18 @@ function busUnavailable(name: string): MillraceError {
   return new MillraceError('no_bus', message, { bus: name });
 }
 
-/** A scheme has at least two letters; one letter is a Windows drive. */
+/**
+ * Returns true if a text looks like a URL. A scheme has at least two letters, because one letter is
+ * a Windows drive.
+ */
 function looksLikeUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** Must be the same for all servers. Without it, keys are derived from the token. */
+/**
+ * Returns the secret from the environment. It must be the same for all servers. Without it, keys
+ * are derived from the token.
+ */
 function secretFromEnv(env: Env): string | undefined {
   const secret = env['MILLRACE_SECRET'];
   if (secret === undefined || secret.length >= minSecretLength) return secret;
@@ -129,18 +135,24 @@ function unknownStoreError(): MillraceError {
 
 /** Everything that a server stores. */
 export interface ServerStore {
-  /** The location, for messages. */
+  /** The location of the store, for messages. */
   readonly path: string;
   readonly log: Log;
   readonly rows: Rows;
   /** The secret from which the keys of remote agents are derived. Without it, the token is used. */
   readonly secret: string | undefined;
-  /** The folder for what only the owner of the server may read. It may not exist yet. */
+  /**
+   * Returns the folder for data that only the owner of the server may read. The folder may not
+   * exist yet.
+   */
   readonly folder: () => string;
   close(): Promise<void>;
 }
 
-/** Opens the data folder of a server. It is created if missing, readable only by its owner. */
+/**
+ * Opens the data folder of a server. If it is missing, it is created, and only its owner can read
+ * it.
+ */
 async function openDataFolder(
   given: string | undefined,
   env: Env,
@@ -189,8 +201,8 @@ function noHomeError(cause: unknown): MillraceError {
 }
 
 /**
- * Reads or creates the secret from which keys of remote agents are derived. It stays the same
- * across restarts.
+ * Reads or creates the secret from which the keys of remote agents are derived. The secret stays
+ * the same after a restart.
  */
 async function readSecret(path: string): Promise<string> {
   const make = () => randomBytes(32).toString('base64url');

@@ -12,16 +12,19 @@ import {
 /** The token that clients of this server need, and how its owner finds it. */
 export interface OperatorToken {
   readonly tokens: ServerOptions['tokens'];
-  /** The token that the server made itself, and its file. Undefined if the user configured one. */
+  /**
+   * The token that the server created itself, and its file. Undefined if the user configured a
+   * token.
+   */
   readonly own?: { readonly token: string; readonly path: string } | undefined;
-  /** What the user should know about the token. It is printed at the start. */
+  /** Notes about the token for the user. They are printed at the start. */
   readonly notes: readonly string[];
 }
 
 /**
- * Finds the token that the user configured. Without one, a server on loopback reads its own token
+ * Returns the token that the user configured. Without one, a server on loopback reads its own token
  * from the folder, or creates a random one there. So other users of the machine have no access, and
- * open pages continue after a restart.
+ * open pages still work after a restart.
  */
 export async function readOperatorToken(
   args: Pick<ServeArgs, 'token' | 'noToken' | 'host'>,
@@ -35,7 +38,8 @@ export async function readOperatorToken(
   }
   if (configured !== '')
     return { tokens: [configured], notes: args.token === undefined ? [] : [visibleNote] };
-  // A server that others can reach needs a configured token. It refuses to listen without one.
+  // A server that is reachable from other machines needs a configured token. Without one, it
+  // refuses to listen.
   if (!isLoopback(args.host ?? '127.0.0.1')) return { tokens: 'none', notes: [] };
   return ownToken(join(folder(), 'access'));
 }
@@ -51,7 +55,7 @@ async function ownToken(folder: string): Promise<OperatorToken> {
   return { tokens: [token], own: { token, path }, notes: [`${path} has a new token: ${why}`] };
 }
 
-/** The form of `createToken`. */
+/** Matches the tokens that `createToken` returns. */
 const tokenForm = /^mr_[\w-]{43}$/;
 
 const openNote =

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/core';
 import { makeFolder } from '../make-folder.ts';
 
-/** The text of a file that only its owner may read. */
+/** The text of a file that only its owner should be able to read. */
 export interface PrivateText {
   readonly text: string;
   /** True if the mode of the file lets other users read or change it. */
@@ -16,9 +16,9 @@ const maxBytes = 4096;
 const othersBits = 0o077;
 
 /**
- * Reads a file that belongs to this user. Creates it with mode 0600 and the given text if it does
- * not exist. A symbolic link, another kind of file, or a file of another user is refused. Of
- * several processes that create the file at once, one wins, and all return its text.
+ * Reads a file that belongs to this user. If the file does not exist, creates it with mode 0600 and
+ * the given text. Throws for a symbolic link, another kind of file, or a file of another user. If
+ * several processes create the file at once, one succeeds, and all return its text.
  */
 export async function readOrCreatePrivateFile(
   path: string,
@@ -35,7 +35,10 @@ export async function replacePrivateFile(path: string, text: string): Promise<Pr
   return (await createPrivateFile(path, text)) ?? vanished(path);
 }
 
-/** Creates the folder with mode 0700. An existing one must belong to this user, and gets the mode. */
+/**
+ * Creates the folder with mode 0700. An existing folder must belong to this user, and its mode is
+ * changed to 0700.
+ */
 export async function ensurePrivateFolder(path: string): Promise<void> {
   makeFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -69,7 +72,10 @@ async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
   }
 }
 
-/** The file gets its name when it is complete, so that no process reads a part of it. */
+/**
+ * Creates the file with the text. The file gets its name only when it is complete, so that no
+ * process reads a part of it.
+ */
 async function createPrivateFile(path: string, text: string): Promise<PrivateText | undefined> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants;
   const temporary = `${path}.${randomBytes(8).toString('hex')}`;
@@ -84,7 +90,7 @@ async function createPrivateFile(path: string, text: string): Promise<PrivateTex
     await link(temporary, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Some file systems have no links. `wx` creates the file only if there is none.
+    // Some file systems have no hard links. `wx` creates the file only if it does not exist.
     if (code !== 'EEXIST' && code !== undefined && /^(?:EPERM|ENOTSUP|ENOSYS)$/.test(code))
       await writeFile(path, `${text}\n`, { flag: 'wx', mode: 0o600 });
     else if (code !== 'EEXIST') throw error;

@@ -69,7 +69,9 @@ function openServer(
   });
 }
 
-/** Where remote agents may be. Undefined: the default of the server. */
+/**
+ * Returns the networks in which remote agents may be. Undefined means the default of the server.
+ */
 function readAgentNetworks(
   { agentNetworks }: ServeArgs,
   { env }: Host,
@@ -79,7 +81,7 @@ function readAgentNetworks(
   return given === '' ? undefined : names.filter((name) => name !== '');
 }
 
-/** Writes one line for each problem. */
+/** Returns a function that writes one line for each problem. */
 function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return (problem) =>
@@ -138,7 +140,10 @@ interface StartedServer {
   readonly agents: readonly ServedAgent[];
   readonly data: string;
   readonly access: OperatorToken;
-  /** Whether the web page is built. The published package contains it; a clone must build it. */
+  /**
+   * True if the web page is built. The published package contains it. In a clone, it must be built
+   * first.
+   */
   readonly hasPage: boolean;
 }
 
@@ -161,7 +166,10 @@ ${exampleCommands(started).join('\n')}
 `;
 }
 
-/** The token is in the fragment, which browsers do not send and do not log. */
+/**
+ * Returns the line about the web page. The token is in the fragment of the URL, because browsers do
+ * not send fragments and servers do not log them.
+ */
 function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
   if (!hasPage) return 'There is no web page; npm run serve builds it';
   if (own === undefined) return `Open ${url} in a browser`;
@@ -169,8 +177,8 @@ function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
 }
 
 /**
- * The beginning of a command that sends the token. curl reads the header from its input, because
- * other users can see the arguments of a program.
+ * Returns the beginning of a command that sends the token. curl reads the header from its input,
+ * because other users can see the arguments of a program.
  */
 function curlCommand({ tokens, own }: OperatorToken): string {
   if (tokens === 'none') return 'curl -N';
@@ -185,7 +193,7 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** One command sends a message, the other one streams the task's events. */
+/** Returns two commands. The first sends a message, the second streams the task's events. */
 function exampleCommands({ url, agents, access }: StartedServer): readonly string[] {
   const { name, type } =
     agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? placeholderAgent;

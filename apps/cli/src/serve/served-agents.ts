@@ -6,7 +6,10 @@ import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 
-/** Loads the agents that a module exports. Node strips the types of a .ts file. */
+/**
+ * Loads the agents that a module exports. The module can be a .ts file, because Node removes the
+ * types.
+ */
 export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
   const fileName = basename(path);
   if (!existsSync(path)) {
@@ -22,7 +25,10 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
   }
 }
 
-/** It is the user's own module, so its error message is shown. */
+/**
+ * Creates the error for a module that cannot be loaded. It contains the message of the cause,
+ * because the module belongs to the user.
+ */
 function loadError(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
   return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
@@ -30,13 +36,13 @@ function loadError(path: string, cause: unknown): MillraceError {
 
 interface ExportOptions {
   readonly log: Log;
-  /** Gives the default export its name. */
+  /** The name of the file, which gives the default export its name. */
   readonly fileName: string;
 }
 
 /**
- * Converts the exports of a module to agents. Throws if an export is not an agent, or if there is
- * none.
+ * Converts the exports of a module to agents. Throws if an export is not an agent, or if there are
+ * no exports.
  */
 export async function agentsFromExports(
   exports: Readonly<Record<string, unknown>>,
@@ -56,7 +62,7 @@ export async function agentsFromExports(
 
 interface ExportContext extends ExportOptions {
   readonly key: string;
-  /** True if a function with the log as its argument created the agent. */
+  /** True if the export is a function that was called with the log and returned the agent. */
   readonly isFromFunction: boolean;
 }
 
@@ -87,7 +93,10 @@ function badExport({ key, fileName }: ExportContext, what: string): MillraceErro
   return new MillraceError('bad_agent', message, { export: key });
 }
 
-/** `reviewBot` becomes review-bot. The default export gets the file's name. */
+/**
+ * Returns the name of an exported agent: `reviewBot` becomes `review-bot`. The default export gets
+ * the file's name.
+ */
 function agentName({ key, fileName }: ExportContext): string {
   const words = key === 'default' ? fileName.replace(/\.\w+$/, '') : key;
   const name = words.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();

@@ -9,12 +9,12 @@ import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Deletes sessions. It asks first, unless `--yes` is given. A session with an active driver is an
- * error.
+ * Deletes sessions. It asks the user first, unless `--yes` is given. Throws if a session has an
+ * active driver.
  */
 export async function deleteSessions(context: SessionsContext): Promise<number> {
   const { args, log, notes, cwd } = context;
-  // Finds all sessions first, so that a mistyped id deletes nothing.
+  // All sessions are looked up before one is deleted, so that a mistyped id deletes nothing.
   const found = new Map<SessionId, SessionSummary>();
   for (const which of args.operands) {
     const session = await findSession(log, which, cwd);
@@ -45,8 +45,8 @@ async function confirmDelete(
 }
 
 /**
- * Deletes a session and those of its sub-agents. Sub-agents are kept if a fork may refer to them.
- * Returns the number of deleted sessions.
+ * Deletes a session and the sessions of its sub-agents. The sessions of sub-agents are kept if a
+ * fork may refer to them. Returns the number of deleted sessions.
  */
 async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
   const isForked = (await log.list()).some(
@@ -58,7 +58,10 @@ async function deleteWithChildren(log: Log, session: SessionId): Promise<number>
   return children.length + 1;
 }
 
-/** Takes the lease first, so that no other process can start to drive the session. */
+/**
+ * Deletes one session. It takes the lease first, so that no other process can start to drive the
+ * session.
+ */
 async function deleteOne(log: Log, session: SessionId): Promise<void> {
   const info = await log.info(session);
   if (info?.isClosed !== false || info.isDamaged) {

@@ -9,8 +9,8 @@ import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Exports sessions as JSON lines: the blobs, the header and the records of each, then those of its
- * sub-agents. `millrace sessions import` reads this format.
+ * Exports sessions as JSON lines. For each session, these are its blobs, its header and its
+ * records, and then the same for its sub-agents. `millrace sessions import` reads this format.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
@@ -37,14 +37,14 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
 type WriteContent = (file: Output) => Promise<void>;
 
 /**
- * Writes to a file. An existing pipe or device is written to directly, because it must not be
- * replaced.
+ * Writes to a file, which replaces an existing one. A pipe or a device is not replaced; the content
+ * is written to it directly.
  */
 async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw folderError(path);
   if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
-  // A symbolic link stays; its target is replaced.
+  // A symbolic link is kept, and its target is replaced.
   const target = found === undefined ? path : await realpath(path);
   const part = `${target}.${process.pid}.part`;
   try {
@@ -56,7 +56,7 @@ async function writeToFile(path: string, write: WriteContent): Promise<void> {
   }
 }
 
-/** Only the owner can read the file, as in the store. */
+/** Writes to a new file. Only its owner can read it, as with the store. */
 async function writeToStream(
   path: string,
   { flags, name = path }: { readonly flags: string; readonly name?: string },

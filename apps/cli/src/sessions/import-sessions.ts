@@ -52,9 +52,9 @@ const isHeader = (line: string) => line.startsWith('{"millrace":"session"');
 const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
 
 /**
- * Imports the sessions of an export one by one. Each is imported completely or not at all, and an
- * error names the line of the file. If the first session exists, that is an error. The following
- * ones are mostly sub-agents and may exist.
+ * Imports the sessions of an export one by one. Each session is imported completely or not at all.
+ * An error names the line of the file. It is an error if the first session exists. The following
+ * sessions may exist, because most of them are sub-agents.
  */
 async function* importLines(
   log: Log,
@@ -79,14 +79,15 @@ async function importOne(
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
     if (!isThere || !mayBeThere) throw error;
-    // Skips the lines of this session, because the next one follows them.
+    // The lines of this session are skipped, because the next session follows them.
     for await (const _ of cursor.takeWhile(isRecord));
     return { session: error.place['session'] as SessionId, existedBefore: true };
   }
 }
 
 /**
- * The importers count lines from the start of their part. Errors must name the line of the file.
+ * Calls `read`. If it throws, corrects the line number of the error, because importers count lines
+ * from the start of their part.
  */
 async function withFileLines<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
   const before = cursor.number;
@@ -105,7 +106,10 @@ function toFileLine(error: unknown, before: number): unknown {
   return new LogError(error.code, message, place, { cause: error });
 }
 
-/** Longer than any record. Such a file is not an export. */
+/**
+ * Maximum length of a line. It is longer than any record, so a file with a longer line is not an
+ * export.
+ */
 const maxLineLength = 2 ** 27;
 
 /**
@@ -151,7 +155,7 @@ function notAnExportError(why: string, cause?: unknown): LogError {
   return new LogError('bad_records', message, {}, { cause });
 }
 
-/** Reads lines one by one for several consumers. */
+/** Reads lines one by one, so that several consumers can share them. */
 export class LineCursor {
   readonly #lines: AsyncIterator<string>;
   #next: Promise<IteratorResult<string>> | undefined;
@@ -166,14 +170,14 @@ export class LineCursor {
     return this.#number;
   }
 
-  /** Returns the next line without consuming it. Undefined at the end. */
+  /** Returns the next line without consuming it. Returns undefined at the end. */
   async peek(): Promise<string | undefined> {
     this.#next ??= this.#lines.next();
     const { done, value } = await this.#next;
     return done ? undefined : value;
   }
 
-  /** Yields the next lines as long as they match. */
+  /** Yields the next lines as long as `fits` returns true. */
   async *takeWhile(fits: (line: string, index: number) => boolean): AsyncGenerator<string> {
     for (let index = 0; ; index++) {
       const line = await this.peek();

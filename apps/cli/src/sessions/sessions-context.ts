@@ -4,12 +4,12 @@ import type { SessionsArgs } from '../contract/args.ts';
 import type { Output } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 
-/** What each action of `millrace sessions` works with. */
+/** The values that each action of `millrace sessions` uses. */
 export interface SessionsContext {
   readonly args: SessionsArgs;
   readonly log: Log;
   readonly output: Output;
-  /** Standard error. */
+  /** Writes to standard error. */
   readonly notes: Output;
   readonly stdin: InputStream;
   readonly cwd: string;

@@ -10,7 +10,10 @@ import {
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Lists the sessions, newest first. With `--all`, those of this folder come before the others. */
+/**
+ * Lists the sessions, newest first. With `--all`, the sessions of this folder come before the
+ * others.
+ */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const all = await listSummaries(log);
@@ -46,7 +49,7 @@ function stateText({ holder, hasWork }: SessionSummary): string {
   return hasWork ? 'not finished' : '';
 }
 
-/** Local time, to the minute. */
+/** Formats a time as local date and time, to the minute. */
 function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
@@ -91,7 +94,7 @@ function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
   return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
 }
 
-/** Normal stop reasons are not mentioned. */
+/** The notes about unusual stop reasons. Normal ones get no note. */
 const stopNotes: Readonly<Partial<Record<string, string>>> = {
   length: 'cut off at the maximum length',
   aborted: 'stopped',
@@ -128,7 +131,7 @@ function quoted(text: string): string {
   return text.replace(/^/gm, '> ');
 }
 
-/** Uses a fence that is longer than any fence in the text. */
+/** Returns the text as a code block. The fence is longer than any fence in the text. */
 function fenced(text: string, language = ''): string {
   const longest = [...text.matchAll(/`{3,}/g)].reduce(
     (most, [run]) => Math.max(most, run.length),

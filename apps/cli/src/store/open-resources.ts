@@ -1,23 +1,28 @@
 /**
- * Collects what must be closed again, for `await using`. It does what `AsyncDisposableStack` does, which
- * Node 22 does not have.
+ * Collects resources that must be closed, for `await using`. It does the same as
+ * `AsyncDisposableStack`, which Node 22 does not have.
  */
 export class OpenResources implements AsyncDisposable {
   #closers: (() => void | Promise<void>)[] = [];
 
-  /** Calls the function when the resources are closed, the last one first. */
+  /** Adds a function that closes a resource. The functions are called in reverse order. */
   defer(close: () => void | Promise<void>): void {
     this.#closers.push(close);
   }
 
-  /** Moves the resources to another object. The end of the block closes nothing then. */
+  /**
+   * Moves the resources to another object. The end of the `await using` block then closes nothing.
+   */
   move(): OpenResources {
     const moved = new OpenResources();
     moved.#closers = this.#closers.splice(0);
     return moved;
   }
 
-  /** Closes everything, also if something fails. Throws what failed, several failures together. */
+  /**
+   * Closes all resources, even if one of them fails. Throws the error, or an `AggregateError` if
+   * several fail.
+   */
   async disposeAsync(): Promise<void> {
     const failures: unknown[] = [];
     for (const close of this.#closers.splice(0).reverse()) {

@@ -23,11 +23,13 @@ export interface OpenStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Opens the session store and creates it if missing. Throws a `LogError` that says what to do. */
+/**
+ * Opens the session store. Creates it if it is missing. Throws a `LogError` that says what to do.
+ */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { config, env, clock = systemClock } = options;
   const path = storePath(config, env);
-  // Loaded on demand, because help and `--version` need no database.
+  // The module is loaded on demand, because help and `--version` need no database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
     await ensurePrivateFile(path);
@@ -76,9 +78,9 @@ const appendFlags =
   constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Creates the file and its folders if missing, readable only by their owner. SQLite gives its side
- * files the same mode, so this must run before SQLite. A pipe or a device is rejected: opening it
- * could block forever, and its mode must not change.
+ * Creates the file and its folders if they are missing, so that only their owner can read them.
+ * SQLite gives the same mode to its files beside the database, so call this before SQLite. Throws
+ * for a pipe or a device, because opening it could block forever, and its mode must not change.
  */
 export async function ensurePrivateFile(path: string): Promise<void> {
   makeFolder(dirname(path));
@@ -122,7 +124,7 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
   }
 }
 
-/** Converts an error of creating the file or its folder. */
+/** Converts a system error about the file or its folder. Returns undefined for any other error. */
 function fileError(error: unknown, path: string): LogError | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return undefined;

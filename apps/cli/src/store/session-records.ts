@@ -11,7 +11,9 @@ export async function* readRecords(log: Log, session: SessionId): AsyncGenerator
   }
 }
 
-/** Returns the existing sessions of all sub-agents below a session, each once. */
+/**
+ * Returns the sessions of all sub-agents below a session, each once. Deleted sessions are left out.
+ */
 export async function findChildSessions(
   log: Log,
   session: SessionId,

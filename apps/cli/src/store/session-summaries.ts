@@ -10,11 +10,12 @@ import {
 import { type Log, LogError, type SessionInfo } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
 
-/** The length of ids in lists and messages. */
+/** The number of characters of an id in lists and messages. */
 export const shortIdLength = 8;
 
 /**
- * Finds a session by id, by id prefix, or `last` for the most recently changed one of this folder.
+ * Finds a session by its id or by the start of its id. `last` means the most recently changed
+ * session of this folder.
  */
 export async function findSession(log: Log, which: string, cwd: string): Promise<SessionSummary> {
   if (which === 'last') return findLast(log, cwd);
@@ -43,7 +44,10 @@ function notFoundError(id: string): SessionLookupError {
   return new SessionLookupError('no_such_session', message, { session: id });
 }
 
-/** Lists some of the matches with enough letters to tell them apart. */
+/**
+ * Creates the error for several matches. Its message lists some of them, with enough characters to
+ * distinguish them.
+ */
 function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
   const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
   const more = found.length > named.length ? ', …' : '';
@@ -52,7 +56,7 @@ function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionL
 }
 
 interface ListSummariesOptions {
-  /** Include only sessions of this folder. */
+  /** If set, only sessions of this folder are included. */
   readonly cwd?: string | undefined;
 }
 
@@ -66,7 +70,9 @@ export async function listSummaries(
   return summaries;
 }
 
-/** Yields one summary at a time, so that finding the last session does not read all of them. */
+/**
+ * Yields one summary at a time, so that a search for the last session does not read all of them.
+ */
 async function* newestSummaries(
   log: Log,
   { cwd }: ListSummariesOptions = {},
@@ -82,8 +88,8 @@ async function* newestSummaries(
 }
 
 /**
- * Returns the current driver of each session. The lease of a dead process does not count; such a
- * session waits for a driver.
+ * Returns the name of the current driver of each session. A session whose driver process is dead
+ * has no driver.
  */
 export async function currentDrivers(
   log: Log,
@@ -107,14 +113,15 @@ export interface SessionSummary {
   /** Milliseconds since 1970. */
   readonly changedAt: number;
   readonly through: number;
-  /** True if work was interrupted, waits for an answer or is queued. */
+  /** True if work was interrupted, waits for an answer, or is queued. */
   readonly hasWork: boolean;
-  /** The current driver. */
+  /** The name of the current driver. Undefined if there is none. */
   readonly holder: string | undefined;
 }
 
 /**
- * The first message is at the start of a session. A page contains at least one record of any size.
+ * How much of a session is read to find its first message, which is near the start. A page contains
+ * at least one record, even if the record is larger.
  */
 const pageBytes = 1024;
 const maxPages = 16;
@@ -154,7 +161,10 @@ async function firstUserItem(
   return transcript(folder.state).find(({ kind }) => kind === 'user');
 }
 
-/** An unreadable session must not prevent the others from being listed. */
+/**
+ * Ignores an error of the log, because an unreadable session must not prevent the list of the
+ * others.
+ */
 function unreadable(error: unknown): undefined {
   if (error instanceof LogError) return undefined;
   throw error;

@@ -5,15 +5,21 @@ import { graphemes } from '../text/cells/cell-width.ts';
 interface FakeTerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
-  /** Rewraps lines when the width changes, as most terminals do. xterm does not. Default: false. */
+  /**
+   * True if the terminal rewraps lines when its width changes. Most terminals do; xterm does not.
+   * Default: false.
+   */
   readonly reflows?: boolean;
 }
 
-/** A row of cells. A wrapped row continues in the next one. */
+/** A row of cells. If it is wrapped, it continues in the next row. */
 interface Line {
   cells: string[];
   isWrapped: boolean;
-  /** The text of the cells, until they change. Tests read the whole text after each step. */
+  /**
+   * The text of the cells. It is cached until the cells change, because tests read the whole text
+   * after each step.
+   */
   text?: string | undefined;
 }
 
@@ -23,7 +29,7 @@ const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
   /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
 
-/** Emulates a terminal, as far as programs need it that draw at its bottom. */
+/** Emulates the features of a terminal that a program needs to draw at the bottom of the screen. */
 export class FakeTerminal extends EventEmitter {
   readonly isTTY = true;
   readonly writable = true;
@@ -34,7 +40,7 @@ export class FakeTerminal extends EventEmitter {
   /** Number of writes. */
   writes = 0;
   isCursorShown = true;
-  /** The largest upward cursor move. */
+  /** The largest upward cursor move so far, in rows. */
   maxUpwardMove = 0;
   /** The scrollback and the screen, without colours. */
   #lines: Line[] = [newLine()];
@@ -73,14 +79,14 @@ export class FakeTerminal extends EventEmitter {
     return this.#textFrom(this.#top);
   }
 
-  /** Relative to the top of the screen. */
+  /** The position of the cursor, relative to the top of the screen. */
   get cursor(): { readonly row: number; readonly column: number } {
     return { row: this.#row - this.#top, column: this.#column };
   }
 
   /**
-   * Resizes as many terminals do: a lower one drops rows below the cursor, a higher one takes rows
-   * back from the scrollback.
+   * Resizes as many terminals do. If it becomes lower, it drops rows below the cursor. If it
+   * becomes higher, it takes rows back from the scrollback.
    */
   resize(columns: number, rows: number): void {
     this.changeSize(columns, rows);
@@ -106,7 +112,7 @@ export class FakeTerminal extends EventEmitter {
     this.emit('resize');
   }
 
-  /** The cursor keeps its position in the text. */
+  /** Rewraps all lines for a new width. The cursor keeps its position in the text. */
   #reflow(columns: number, rows: number): void {
     const before = this.#lines;
     const [row, column] = [this.#row, this.#column];
@@ -116,14 +122,14 @@ export class FakeTerminal extends EventEmitter {
     for (const [index, { cells, isWrapped }] of before.entries()) {
       if (index === row) cursor = whole.length + column;
       whole.push(...cells);
-      // The continuation may have been dropped.
+      // The next row, which continues this one, may have been dropped.
       if (isWrapped && index < before.length - 1) continue;
       if (cursor !== undefined) {
         this.#row = this.#lines.length + Math.floor(cursor / columns);
         this.#column = cursor % columns;
       }
       for (let at = 0; at === 0 || at < whole.length; ) {
-        // A wide character is not split.
+        // A wide character is not split between two rows.
         const end = whole[at + columns] === '' ? at + columns - 1 : at + columns;
         this.#lines.push({ cells: whole.slice(at, end), isWrapped: end < whole.length });
         at = Math.max(end, at + 1);
@@ -184,7 +190,10 @@ export class FakeTerminal extends EventEmitter {
     }
   }
 
-  /** The terminal driver adds a carriage return to each line feed, also in raw mode. */
+  /**
+   * Moves the cursor to the start of the next line. The terminal driver adds a carriage return to
+   * each line feed, also in raw mode.
+   */
   #lineFeed(): void {
     this.#column = 0;
     this.#row++;

@@ -4,7 +4,10 @@ import type { Block } from '../chat/contract/block.ts';
 import type { ChatState } from '../chat/contract/chat-state.ts';
 import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
 
-/** A session as the chat folds it: the printed blocks and the open content. */
+/**
+ * A session that is folded like in the chat. It stores the printed blocks and the state with the
+ * open content.
+ */
 export class FoldedChat {
   state: ChatState;
   readonly blocks: Block[] = [];

@@ -22,7 +22,7 @@ export class CapturedOutput extends Writable {
   }
 }
 
-/** A stream that fails after a number of writes, as a device or a pipe does. */
+/** A stream that fails after a number of writes, like a full device or a closed pipe. */
 export class FailingOutput extends CapturedOutput {
   readonly #code: string;
   readonly #after: number;

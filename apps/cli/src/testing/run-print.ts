@@ -19,7 +19,7 @@ export const defaultPrintArgs: PrintArgs = {
 
 export const cwd = '/folder';
 
-/** A tool call part, as a model writes it. */
+/** Returns a tool call part like those of a model. */
 export function toolCall(id: string, name: string, input: object) {
   const given = JSON.stringify(input);
   return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given } as const;
@@ -48,7 +48,7 @@ export interface PrintResult {
 export interface RunPrintOptions extends Partial<Omit<PrintRunOptions, 'args'>> {
   readonly script: readonly ScriptEntry[];
   readonly args?: Partial<PrintRunOptions['args']>;
-  /** Piped input. Without it, stdin is empty. There is no terminal. */
+  /** The piped input. Default: empty. Standard input is never a terminal. */
   readonly piped?: string | Uint8Array;
   readonly agent?: Partial<AgentOptions>;
 }

@@ -7,7 +7,10 @@ import { builtProgram } from './built-program.ts';
 
 export interface ServeProcess {
   readonly url: string;
-  /** The token that the server made, from the file that its first lines name. */
+  /**
+   * The token that the server created. It is read from the file that the server's start message
+   * names.
+   */
   readonly token: string;
   readonly child: ChildProcess;
   /** The output so far. */
@@ -32,7 +35,7 @@ export async function serveProcess(
     await exit;
   });
   const listening = /listens on (\S+)/;
-  // The commands are the last lines of the message.
+  // The example commands are the last lines of the start message.
   while (!/curl -N.*\/stream/.test(output.stdout)) {
     const ended = await Promise.race([exit, once(child.stdout, 'data').then(() => undefined)]);
     if (ended !== undefined) throw new Error(`The server did not start: ${output.stderr}`);

@@ -3,10 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-/**
- * Creates a temporary folder for the tests of one file. It exists while they run and is removed
- * afterwards.
- */
+/** Creates a temporary folder for the tests of one file. It is removed after the tests. */
 export function temporaryFolder(name: string): () => string {
   let folder = '';
   beforeAll(() => {

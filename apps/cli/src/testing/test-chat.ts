@@ -41,7 +41,7 @@ export interface TestChatOptions {
   readonly label?: (() => string) | undefined;
 }
 
-/** No chat of a test takes that long, in real time. */
+/** The longest real time for a chat of a test. */
 const stuckMs = 60_000;
 const stepsToSettle = 1000;
 
@@ -90,13 +90,13 @@ export class TestChat {
   }
 
   /**
-   * Advances the clock until a condition is true. It fails with the screen if that never happens,
-   * because a loop without an end would keep the process busy after its test has timed out.
+   * Advances the clock until a condition is true. If that never happens, it throws an error with
+   * the screen. An endless loop would keep the process busy after its test has timed out.
    */
   async until(isSo: () => boolean, what: () => string = () => String(isSo)): Promise<void> {
     const isLate = AbortSignal.timeout(patientMs(stuckMs));
     while (!isSo()) {
-      // The effects of the end of a chat show in the next task of the event loop.
+      // After the end of a chat, its effects appear in the next task of the event loop.
       if (isLate.aborted || (this.#isOver && this.#stepsAfterEnd++ > stepsToSettle))
         throw new Error(`The chat never reached: ${what()}. Its screen:\n${this.terminal.text}`);
       await this.advance(10);
@@ -109,14 +109,14 @@ export class TestChat {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Waits until a dialog accepts keys. */
+  /** Waits until the quiet period of a dialog is over, so that the dialog accepts keys. */
   async quiet(): Promise<void> {
     await this.advance(50);
     await this.advance(quietMs);
     await this.advance(50);
   }
 
-  /** Types keys and waits until an answer would have taken effect. */
+  /** Types keys and waits until an answer has taken effect. */
   async press(typed: string): Promise<void> {
     this.type(typed);
     await this.advance(1);
@@ -162,13 +162,13 @@ export class TestChat {
     return this.exitCode;
   }
 
-  /** Ends the chat as a signal does. */
+  /** Ends the chat in the same way as a signal. */
   async abort(): Promise<void> {
     this.#abort.abort();
     await this.until(() => this.#isOver);
   }
 
-  /** Asks a question as the tool `ask_user` does. */
+  /** The function that the tool `ask_user` calls to ask the user. */
   get ask(): AskUser {
     if (this.#ask === undefined) throw new Error('Nobody answers questions');
     return this.#ask;
@@ -223,7 +223,7 @@ const config: Config = {
   permissions: { mode: 'ask', rules: [] },
 };
 
-/** A scripted response with one or more tool calls. */
+/** Returns a scripted response with one or more tool calls. */
 export function toolCalls(
   ...wanted: readonly (readonly [string, string, JsonObject])[]
 ): ScriptEntry {

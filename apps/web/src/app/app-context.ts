@@ -41,7 +41,7 @@ export function useApp(): App {
 
 /**
  * Returns a task from the list. If the list does not contain it, the hook fetches the task by its
- * id.
+ * id and returns undefined until then.
  */
 export function useListedTask(id: string): ListedTask | undefined {
   const { directory } = useApp();

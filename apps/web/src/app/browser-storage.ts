@@ -1,6 +1,6 @@
 /**
- * Reads a value from browser storage. Returns undefined if the browser blocks storage; the page
- * works without it.
+ * Reads a value from browser storage. Returns undefined if there is none, or if the browser blocks
+ * storage. The page works without storage.
  */
 export function readStored(storage: () => Storage, key: string): string | undefined {
   try {
@@ -24,7 +24,8 @@ export function writeStored(storage: () => Storage, key: string, value: string |
 export const sharedStorage = (): Storage => localStorage;
 export const tabStorage = (): Storage => sessionStorage;
 
-// This file imports nothing, because the token is needed before the rest of the page is evaluated.
+// Returns the token of this tab, or an empty string. This file imports nothing, because the token
+// is needed before the rest of the page is evaluated.
 export function readToken(): string {
   const token = readStored(tabStorage, 'token') ?? '';
   // A token that cannot be sent would break every request, even the one that makes the server ask
@@ -32,7 +33,7 @@ export function readToken(): string {
   return tokenProblem(token) === undefined ? token : '';
 }
 
-/** Returns the reason why no request can carry the token, or undefined if the token is fine. */
+/** Returns why the token cannot be sent in a request. Returns undefined if it can. */
 export function tokenProblem(token: string): string | undefined {
   const invalid = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
   if (invalid === undefined) return undefined;
@@ -52,9 +53,9 @@ interface AddressBar {
 }
 
 /**
- * Takes the token from a link that `millrace serve` printed, such as `/#token=mr_…`. Browsers do not
- * send the part after `#`. The token is removed from the address and from the history at once, and
- * kept until the tab is closed. Returns true if there was one.
+ * Takes the token from a link that `millrace serve` printed, such as `/#token=mr_…`. Browsers do
+ * not send the part after `#`. The token is removed from the address and from the history at once,
+ * and kept until the tab is closed. Returns true if the link had a token.
  */
 export function takeLinkToken({ location, history }: AddressBar): boolean {
   const text = /^#token=(.+)$/s.exec(location.hash)?.[1];

@@ -15,7 +15,7 @@ const keys: Keys = [
   ['?', 'Shows these keys'],
 ];
 
-/** These keys work anywhere in the inspector, except in text fields. */
+/** The keys of the inspector. They work anywhere in it, except in text fields. */
 const inspectorKeys: Keys = [
   ['← →', 'One record back or forward'],
   ['Shift ← →', 'To the previous or next fact'],

@@ -56,7 +56,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   );
 }
 
-/** Sorts agents that support steering and approvals first. */
+/** Compares two agents for sorting. Agents that support steering and approvals come first. */
 function byKind(a: AgentInfo, b: AgentInfo): number {
   return Number(isLoop(b)) - Number(isLoop(a)) || a.name.localeCompare(b.name);
 }
@@ -74,7 +74,7 @@ async function startSession(
   const { id } = await client.createTask({ agent: agent.name });
   await setTaskTitle(api, { id, task_metadata: null }, text);
   if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
-  // A user who opened another page in the meantime stays there.
+  // If the user has opened another page meanwhile, that page stays open.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();
 }

@@ -7,10 +7,10 @@ const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
- * Keeps the rest of the page in step with the open session. The window title shows that the session
- * waits for an approval, so that the user sees it from another tab. The session list is fetched
- * again when a run starts, asks for an approval or ends; otherwise the list would be wrong until
- * the next poll.
+ * Updates the rest of the page when the open session changes. The window title shows that the
+ * session waits for an approval, so that the user sees it from another tab. The session list is
+ * fetched again when a run starts, asks for an approval or ends. Otherwise the list would be wrong
+ * until the next poll.
  */
 export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();

@@ -1,6 +1,6 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react';
 
-/** The current page and its parameters. The URL contains all of it. */
+/** The current page and its parameters. The URL contains all of them. */
 export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
@@ -44,8 +44,8 @@ function offsetOf(text: string | null): number | undefined {
 const moved = 'millrace:moved';
 
 /**
- * Opens a route. `replace` adds no entry to the browser history, for example while the user drags
- * the scrubber.
+ * Opens a route. With `replace`, it adds no entry to the browser history, for example while the
+ * user drags the scrubber.
  */
 export function navigate(route: Route, { replace = false }: { readonly replace?: boolean } = {}) {
   const href = hrefOf(route);
@@ -73,7 +73,10 @@ interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'
   readonly to: Route;
 }
 
-/** A link within the page. With a modifier key, the browser handles it and can open a new tab. */
+/**
+ * A link within the page. If the user holds a modifier key, the browser handles the click and can
+ * open a new tab.
+ */
 export function Link({ to, onClick, ...others }: LinkProps) {
   const go = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);

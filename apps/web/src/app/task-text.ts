@@ -1,7 +1,10 @@
 import type { TaskStatus, TaskSummary } from '@millrace/client';
 import type { Api } from '../server/api.ts';
 
-/** The title of a session, or its name, or a short form of its id. */
+/**
+ * Returns the title of a session. Without a title, it returns the name of the session, or a short
+ * form of its id.
+ */
 export function taskTitle({
   id,
   name,
@@ -16,7 +19,7 @@ interface StatusBadge {
   readonly text: string;
 }
 
-/** The badge for a status. Returns undefined for a session that runs or can continue. */
+/** Returns the badge for a status. Returns undefined for a session that runs or can continue. */
 export function statusBadge(status: TaskStatus | null): StatusBadge | undefined {
   switch (status) {
     case null:
@@ -43,7 +46,7 @@ export function isClosed(status: TaskStatus | null | undefined): boolean {
   return closed.has(status ?? '');
 }
 
-/** Text for the number of sessions that wait for an approval. */
+/** Returns a text about the number of sessions that wait for an approval. */
 export function waitingText(count: number): string {
   return count === 1 ? '1 waits for you' : `${count} wait for you`;
 }

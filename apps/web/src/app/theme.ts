@@ -10,7 +10,7 @@ function storedTheme(): Theme {
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
-/** Applies the theme. Called before the first render, so that the page does not flash. */
+/** Applies the theme. Call it before the first render, so that the page does not flash. */
 export function applyTheme(theme: Theme = storedTheme()): void {
   if (theme === 'system') document.documentElement.removeAttribute('data-theme');
   else document.documentElement.setAttribute('data-theme', theme);

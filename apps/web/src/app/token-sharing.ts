@@ -6,8 +6,9 @@ import {
   writeStored,
 } from './browser-storage.ts';
 
-// A tab keeps its token for itself. A new tab of the same page asks the others for it, so that a
-// link that is opened in a new tab works. Only pages of this origin receive these messages.
+// Each tab stores its token only for itself. A new tab of the page asks the other tabs for their
+// token, so that a link opens in a new tab without a question. Only pages of the same origin
+// receive these messages.
 
 const channelName = 'millrace:token';
 
@@ -15,7 +16,10 @@ type TokenMessage =
   | { readonly type: 'request' }
   | { readonly type: 'token'; readonly token: string };
 
-/** Answers the requests of other tabs, and reads a link that is opened in this tab. */
+/**
+ * Answers the requests of other tabs. Also takes the token from a link that the user opens in this
+ * tab.
+ */
 export function shareToken(): void {
   window.addEventListener('hashchange', () => {
     if (takeLinkToken(window)) location.reload();
@@ -29,9 +33,9 @@ export function shareToken(): void {
 }
 
 /**
- * Asks the other tabs for a token that differs from the own one. A tab accepts one answer only, so
- * that two tabs with wrong tokens do not exchange them for ever. Returns a function that stops
- * waiting for an answer.
+ * Asks the other tabs for a token that differs from the token of this tab. A tab accepts only one
+ * answer. Otherwise two tabs with wrong tokens could exchange them forever. Returns a function that
+ * stops waiting for an answer.
  */
 export function requestToken(onToken: (token: string) => void): () => void {
   const hasAnswer = () => readStored(tabStorage, 'token-received') !== undefined;

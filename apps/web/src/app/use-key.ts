@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * Calls `run` when the user presses a key, such as `alt+y` or `?`. A held key counts once. A
- * focused text field keeps its keys, except for the message field: shortcuts that type no character
- * work there. If `run` returns false, the event is not consumed and other listeners can handle it.
+ * Calls `run` when the user presses a key, such as `alt+y` or `?`. A held key calls it once. While
+ * a text field has the focus, its keys do not call `run`. The message field is an exception: keys
+ * that type no character work there. If `run` returns false, the event is not consumed, and other
+ * listeners can handle it.
  */
 export function useKey(key: string, run: () => unknown): void {
   const latest = useRef(run);
@@ -15,7 +16,7 @@ export function useKey(key: string, run: () => unknown): void {
       if (event.repeat) return;
       if (event.altKey !== mods.includes('alt')) return;
       if ((event.ctrlKey || event.metaKey) !== mods.includes('ctrl')) return;
-      // An open dialog keeps its keys.
+      // While a dialog is open, the keys belong to the dialog.
       if (document.querySelector('dialog[open]') !== null) return;
       if (isKept(event, mods.length === 0 && name !== 'escape')) return;
       if (latest.current() !== false) event.preventDefault();
@@ -26,7 +27,8 @@ export function useKey(key: string, run: () => unknown): void {
 }
 
 /**
- * The position of a key matters only if the key produces no letter: Option+Y types `¥` on a Mac.
+ * Returns true if the key is pressed. The position of the key is compared only if the key produces
+ * no letter, for example because Option+Y types `¥` on a Mac.
  */
 function isPressed({ key, code }: KeyboardEvent, name: string): boolean {
   if (key.toLowerCase() === name) return true;

@@ -14,7 +14,10 @@ interface ActivityLineProps {
    * hidden.
    */
   readonly isPast: boolean;
-  /** The session has ended. A run that is still open in the log does not count as running. */
+  /**
+   * True if the session has ended. A run that is still open in the log is then not shown as
+   * running.
+   */
   readonly hasEnded?: boolean | undefined;
 }
 
@@ -45,7 +48,8 @@ export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineP
 
 function Since({ at }: { readonly at: number }) {
   const passed = useNow(1000) - at;
-  // Hides the first second. Also hides values over a day, which come from a wrong clock.
+  // The first second is not shown. Times of more than a day are not shown either, because they come
+  // from a wrong clock.
   return passed < 1000 || passed > 86_400_000 ? null : (
     <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
   );
@@ -80,7 +84,10 @@ function usageOf({ state }: ChatSource): Usage {
 const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
 let format: Intl.NumberFormat | undefined;
 
-/** The number format is created on first use, because creating it is slow. */
+/**
+ * Formats a number in a compact form. The number format is created on first use, because creating
+ * it is slow.
+ */
 function compact(count: number): string {
   format ??= new Intl.NumberFormat('en', style);
   return format.format(count);

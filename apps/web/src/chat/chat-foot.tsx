@@ -25,7 +25,7 @@ export interface ChatFootProps {
 
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
-/** The foot of the chat: approval requests, queued messages, activity and the message field. */
+/** The bottom of the chat: approval requests, queued messages, activity and the message field. */
 export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
   const hasEnded = useHasEnded(live) && !isPast;
   return (
@@ -47,7 +47,7 @@ export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFoot
   );
 }
 
-/** Explains why the session accepts no messages. Undefined if it does. */
+/** Returns why the session accepts no messages. Returns undefined if it accepts them. */
 function closedText(connection: Connection, status: TaskStatus | null | undefined) {
   const isMissing = connection.state === 'failed' && connection.error.code === 'not_found';
   if (isMissing) return 'This session does not exist.';

@@ -24,7 +24,7 @@ const InspectorPanel = load && lazy(async () => ({ default: (await load()).Inspe
 
 interface ChatPageProps {
   readonly id: string;
-  /** Shows the session as of this record. Undefined shows the current state. */
+  /** The offset of the record at which the session is shown. Undefined shows the current state. */
   readonly at: number | undefined;
 }
 

@@ -8,7 +8,7 @@ import './connection-banner.css';
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
-  /** Retries immediately. Default: retries all waiting connections of the page. */
+  /** Called to retry immediately. Default: retries all waiting connections of the page. */
   readonly onRetryNow?: (() => void) | undefined;
 }
 
@@ -53,7 +53,8 @@ function Retrying({ connection, onRetryNow }: RetryingProps) {
 }
 
 /**
- * Simulates the browser event for a restored network. All waiting connections then retry at once.
+ * Dispatches the browser event for a restored network, so that all waiting connections retry at
+ * once.
  */
 function retryNow(): void {
   window.dispatchEvent(new Event('online'));

@@ -7,8 +7,8 @@ export interface DialogProps {
   readonly title: string;
   readonly children: ReactNode;
   /**
-   * Closes the dialog. Without it, the dialog stays open until the user provides the requested
-   * value.
+   * Called to close the dialog. If it is undefined, the dialog stays open until the user provides
+   * the requested value.
    */
   readonly onClose?: (() => void) | undefined;
 }
@@ -23,8 +23,8 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     return () => current?.close();
   }, []);
   const onClosed = () => {
-    // A browser closes the dialog on the second Escape, even if the event was cancelled. A required
-    // dialog opens again.
+    // On the second Escape, a browser closes the dialog even if the event was cancelled. A required
+    // dialog then opens again.
     const { current } = dialog;
     if (current === null || current.open) return;
     if (onClose) onClose();

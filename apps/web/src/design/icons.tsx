@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 
 /**
- * An icon on a 16 × 16 grid in the color of the text. It is decorative, because a text or label is
- * next to it.
+ * Creates an icon on a 16 × 16 grid, in the color of the text. The icon is hidden from screen
+ * readers, because a text or a label is next to it.
  */
 function icon(content: ReactNode) {
   return function Icon() {

@@ -10,7 +10,8 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-// Formats are created on first use. Creating the first one is the slowest step of opening the page.
+// The formats are created on first use, because creating the first one is the slowest step of
+// opening the page.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(at: number, options: Intl.DateTimeFormatOptions): string {
@@ -24,14 +25,14 @@ export function clockTime(at: number): string {
   return format(at, { hour: '2-digit', minute: '2-digit' });
 }
 
-/** The time if it is today, otherwise the day. */
+/** Returns the time if it is today, otherwise the day. */
 export function dayOrTime(at: number, now: number = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
 }
 
 interface TimeTextProps {
-  /** In ms since 1970. */
+  /** The time in ms since 1970. */
   readonly at: number;
   readonly format: (at: number) => string;
 }
@@ -48,7 +49,7 @@ export function TimeText({ at, format }: TimeTextProps) {
   );
 }
 
-/** A monotonic clock, which changes of the system clock do not affect. */
+/** A monotonic clock. Changes of the system clock do not affect it. */
 export const pageClock: Clock = {
   now: () => performance.now(),
   after(ms, run) {
@@ -57,7 +58,7 @@ export const pageClock: Clock = {
   },
 };
 
-/** Returns the current time and renders again at the interval. */
+/** Returns the current time. The component renders again after each interval. */
 export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -18,7 +18,7 @@ interface ExportMenuProps {
   readonly offset: number | undefined;
 }
 
-/** Buttons to copy a link to the moment and to save the records or the transcript. */
+/** Buttons that copy a link to the selected moment, and that save the records or the transcript. */
 export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
   const saveRecords = () =>
     save(fileName(taskId, undefined, 'jsonl'), 'application/x-ndjson', recordLines(model.records));
@@ -57,16 +57,19 @@ function save(name: string, type: string, pieces: readonly string[]): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The download must have started before the URL is revoked.
+  // The URL is revoked later, because the download must have started before.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A log as JSON lines. It is an array, so that a long log never becomes one string. */
+/**
+ * Returns a log as JSON lines. It is an array, because the text of a long log would be too long for
+ * one string.
+ */
 export function recordLines(records: readonly LogRecord[]): readonly string[] {
   return records.map((record) => `${encodeRecord(record)}\n`);
 }
 
-/** The committed transcript as JSON. */
+/** Returns the committed transcript as JSON. */
 export function transcriptText(state: FoldState): string {
   return encodeTranscript(transcript(state));
 }

@@ -9,17 +9,17 @@ import { PastSourceFactory } from './past-source.ts';
 import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
 
-/** The properties of the inspector. It reports which moment the chat must show. */
+/** The properties of the inspector. The callbacks report which moment the chat must show. */
 export interface InspectorPanelProps {
   readonly live: LiveSource;
-  /** The offset of the selected record; undefined means now. */
+  /** The offset of the selected record. Undefined means the current state. */
   readonly at: number | undefined;
   readonly onMoment: (at: number | undefined) => void;
   readonly onSource: (source: ChatSource | undefined) => void;
   readonly onClose: () => void;
 }
 
-/** Browsers limit how often a page may change the URL. */
+/** The pause between two changes of the URL. Browsers limit how often a page may change it. */
 const urlMs = 250;
 
 /** The inspector next to the chat. The chat shows the selected moment. */
@@ -30,7 +30,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
   useEffect(() => {
-    // This is the value that the panel wrote itself.
+    // The panel wrote this value itself, so nothing has changed.
     if (at === written.current) return;
     clearTimeout(timer.current);
     written.current = at;
@@ -64,7 +64,9 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   );
 }
 
-/** Returns the focus to the element that opened the panel. */
+/**
+ * Stores which element has the focus. Returns a function that gives the focus back to that element.
+ */
 function returnFocus(): () => void {
   const opener = document.activeElement;
   return () => {

@@ -16,7 +16,7 @@ import { Button } from '../design/button.tsx';
 interface InspectorProps {
   readonly client: Client;
   readonly taskId: string;
-  /** The offset of the selected record; undefined means now. */
+  /** The offset of the selected record. Undefined means the current state. */
   readonly at: number | undefined;
   /** Called when the user selects another moment. The caller shows the given state. */
   readonly onMoment: OnMoment;
@@ -46,7 +46,7 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
   };
   const toggle = () => {
     if (player.isPlaying) return player.pause();
-    // At the end, playback starts from the beginning.
+    // If the last record is selected, playback starts from the beginning.
     const from = at === undefined || index >= count - 1 ? 0 : index;
     goToIndex(from);
     player.play(from);
@@ -104,7 +104,10 @@ interface InspectorNotesProps {
   readonly retry: () => void;
 }
 
-/** Explains the state of the records: loading, too large, failed, empty, or not reached yet. */
+/**
+ * Shows a note about the state of the records: loading, too large, failed, empty, or not reached
+ * yet.
+ */
 function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   const { status, count, through, model } = inspected;
   const last = model.records.at(-1)?.offset ?? 0;
@@ -159,7 +162,8 @@ interface KeyHandlers {
 const fieldSelector = 'input, select, textarea, [contenteditable]';
 
 /**
- * Returns the action of a key in the inspector; undefined if the key belongs to another element.
+ * Returns the action of a key in the inspector. Returns undefined if the key belongs to another
+ * element.
  */
 export function keyAction(
   event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
@@ -180,7 +184,7 @@ export function keyAction(
     case 'End':
       return toNow;
     case ' ':
-      // Space presses the focused button.
+      // On a focused button, Space presses that button.
       return target.closest('button, summary, a') === null ? toggle : undefined;
     case '+':
     case '=':

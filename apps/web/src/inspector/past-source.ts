@@ -17,7 +17,10 @@ import {
 import type { ChatSource } from '../chat/state/chat-source.ts';
 import { FactIndex } from '../chat/state/fact-index.ts';
 
-/** Creates chat sources for moments of a session. Moving forward reads only the new facts. */
+/**
+ * Creates chat sources for moments of a session. If the moment is later than the last one, only the
+ * new facts are read.
+ */
 export class PastSourceFactory {
   readonly #blob: ChatSource['blob'];
   #book = new FactIndex();
@@ -28,7 +31,7 @@ export class PastSourceFactory {
   }
 
   at(state: FoldState, facts: readonly FactRecord[]): ChatSource {
-    // A fact index cannot shrink, so moving back creates a new one.
+    // A fact index cannot remove facts, so an earlier moment needs a new index.
     if (facts.length < this.#read) {
       this.#book = new FactIndex();
       this.#read = 0;
@@ -42,8 +45,8 @@ export class PastSourceFactory {
 }
 
 /**
- * Caches items. A moment never changes, so each item is always the same object, even one that was
- * streaming.
+ * Caches items, so that each item is always the same object, even if it was streaming at this
+ * moment.
  */
 function memoized(source: ChatSource): ChatSource {
   const items = new Map<ItemId, LiveItem | undefined>();
@@ -63,7 +66,7 @@ interface StateSourceOptions {
   readonly blob: ChatSource['blob'];
 }
 
-/** A chat source for the state of a task at a record. It never changes. */
+/** Creates a chat source for the state of a task at a record. The source never changes. */
 export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSource {
   const itemIds = toArray(state.items).map(({ id }) => id);
   const openOf = (id: PartId) => state.open.find((open) => open.id === id);
@@ -85,7 +88,8 @@ export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSou
   };
 }
 
-// Caches by state. Two moments share unchanged objects, so only the differences render.
+// Caches the items and parts of all moments. Unchanged ones are the same objects in two moments, so
+// only the differences render.
 const items = new WeakMap<ItemState, LiveItem>();
 const parts = new WeakMap<OpenPart, Part>();
 

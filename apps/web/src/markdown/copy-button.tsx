@@ -4,7 +4,10 @@ import { CheckIcon, CopyIcon } from '../design/icons.tsx';
 
 const shownMs = 1500;
 
-/** Copies a text. A function is called on the click, for texts that are costly to build. */
+/**
+ * A button that copies a text. If `text` is a function, it is called on the click, for texts that
+ * are slow to build.
+ */
 export function CopyButton({
   text,
   label = 'Copy',

@@ -1,6 +1,6 @@
 import { Fragment, memo, type ReactNode } from 'react';
 
-/** The number of entries or groups in a group. */
+/** The maximum number of entries or groups in a group. */
 const fanOut = 32;
 
 type Group<T> = LeafGroup<T> | BranchGroup<T>;
@@ -16,9 +16,9 @@ interface BranchGroup<T> {
 }
 
 /**
- * An immutable list that grows at its end. A longer list shares all groups but the last ones with
- * the list that it was made from. So both appending and rendering cost a few dozen steps, however
- * long the list is. An entry never moves to another group, so React keeps its element.
+ * An immutable list that grows at its end. A longer list shares all groups except the last ones
+ * with the list from which it was made. So appending and rendering take a few dozen steps, for a
+ * list of any length. An entry never moves to another group, so React keeps its element.
  */
 export class GrowingList<T> {
   readonly size: number;
@@ -47,7 +47,7 @@ export class GrowingList<T> {
     return new GrowingList(this.size + 1, groups);
   }
 
-  /** Returns a list with another last entry. */
+  /** Returns a list whose last entry is replaced. */
   replaceLast(entry: T): GrowingList<T> {
     const last = this.groups.at(-1);
     if (last === undefined) return this.append(entry);
@@ -59,7 +59,7 @@ export class GrowingList<T> {
   }
 }
 
-/** Returns undefined if the group is full. */
+/** Returns a group with one more entry. Returns undefined if the group is full. */
 function withEntry<T>(group: Group<T>, entry: T): Group<T> | undefined {
   if (!('groups' in group)) {
     if (group.entries.length === fanOut) return undefined;
@@ -110,7 +110,8 @@ interface GroupViewProps<T> {
   readonly render: (entries: readonly T[]) => ReactNode;
 }
 
-// The inner groups must use the memoized component, which a named function would hide.
+// This is an arrow function, because the inner groups must use the memoized component. Inside a
+// named function, the same name would mean the function itself.
 const GroupView = memo(<T,>({ group, render }: GroupViewProps<T>): ReactNode => {
   if (!('groups' in group)) return <Fragment>{render(group.entries)}</Fragment>;
   return group.groups.map((inner, index) => (

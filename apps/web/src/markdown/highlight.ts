@@ -1,6 +1,6 @@
 import hljs from 'highlight.js/lib/common';
 
-/** A piece of code with its scope, a term of highlight.js. */
+/** A piece of code with its scope. "Scope" is a term of highlight.js, for example `keyword`. */
 export interface CodePiece {
   readonly scope: string | undefined;
   readonly text: string;

@@ -1,12 +1,21 @@
-import { type InlineToken, type Mark, parseInline, safeLink } from '@millrace/markdown';
-import { Fragment, type ReactElement, type ReactNode } from 'react';
+import {
+  hidesAddress,
+  type InlineToken,
+  type Mark,
+  parseInline,
+  safeLink,
+} from '@millrace/markdown';
+import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
 
 /** Renders the text of a block. HTML in the source is shown as text. */
 export function InlineView({ text }: { readonly text: string }) {
   return elementsOf(parseInline(text));
 }
 
-/** Deeper marks are not shown. Browsers and React are slow or fail with thousands of levels. */
+/**
+ * Maximum depth of nested marks. Deeper marks are not shown, because browsers and React are slow or
+ * fail with thousands of levels.
+ */
 const maxDepth = 32;
 
 interface OpenMark {
@@ -53,7 +62,7 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
   return root.children;
 }
 
-/** Joins texts that follow each other, so that the page has fewer nodes. */
+/** Adds a text. Consecutive texts are joined, so that the page has fewer nodes. */
 function addText(children: ReactNode[], text: string): void {
   const last = children.at(-1);
   if (typeof last === 'string') children[children.length - 1] = last + text;
@@ -69,7 +78,12 @@ function elementOf(mark: Mark, children: ReactNode, isInLink: boolean): ReactEle
     case 'strike':
       return <del>{children}</del>;
     case 'link':
-      return <LinkView address={mark.address}>{children}</LinkView>;
+      // An address in the text of a link is a link by itself.
+      return isInLink ? (
+        <span>{children}</span>
+      ) : (
+        <LinkView address={mark.address}>{children}</LinkView>
+      );
     case 'image':
       return (
         <PictureLink address={mark.address} isInLink={isInLink}>
@@ -88,13 +102,26 @@ function LinkView({ address, children }: LinkProps) {
   const safe = safeLink(address);
   if (safe === undefined) return <span title="This link is not followed">{children}</span>;
   return (
-    <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-      {children}
-    </a>
+    <>
+      <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
+        {children}
+      </a>
+      {hidesAddress(textOf(children), address) && ` (${safe})`}
+    </>
   );
 }
 
-/** Pictures are links, because loading one would tell its host that the text was read. */
+/** The visible text of elements that this module creates. */
+function textOf(node: ReactNode): string {
+  if (typeof node === 'string') return node;
+  if (Array.isArray(node)) return node.map(textOf).join('');
+  return isValidElement<{ readonly children?: ReactNode }>(node) ? textOf(node.props.children) : '';
+}
+
+/**
+ * Shows a picture as a link. The page does not load the picture, because its host would then know
+ * that the text was read.
+ */
 function PictureLink({ address, isInLink, children }: LinkProps & { readonly isInLink: boolean }) {
   const isNamed = Array.isArray(children) && children.length > 0;
   const text = (

@@ -23,7 +23,7 @@ export interface ParagraphNode {
 
 export interface TableNode {
   readonly kind: 'table';
-  /** The source lines that define the columns. */
+  /** The source lines that define the columns: the titles and the line below them. */
   readonly head: string;
   readonly under: string;
   /** The rows. A long table arrives in several parts. */
@@ -49,19 +49,19 @@ export interface ListNode {
 
 export interface ListItem {
   readonly id: number;
-  /** Set if the item is a task. */
+  /** True if the box of a task is checked. Undefined if the item is not a task. */
   readonly isChecked: boolean | undefined;
-  /** True if an empty line separates it from the item before. */
+  /** True if an empty line separates the item from the previous one. */
   readonly isApart: boolean;
   readonly children: GrowingList<MarkdownNode>;
 }
 
-/** The number of characters before new text that must be the same as before. */
+/** The number of characters before new text that are compared with the previous text. */
 const seam = 256;
 
 /**
- * Reads Markdown that grows. Finished text is read once. Only the open block is read again for each
- * new piece, and the reader limits its length.
+ * Parses Markdown that grows. Finished text is parsed once. Only the open block is parsed again for
+ * each new piece, and the parser limits the length of a block.
  */
 export class MarkdownTree {
   readonly #onWork: OnWork | undefined;
@@ -92,7 +92,11 @@ export class MarkdownTree {
     return this.#nodes;
   }
 
-  /** The complete comparison is made once, at the end, because it costs as much as the text is long. */
+  /**
+   * Returns true if `text` continues the previous text. While the text grows, only its last
+   * characters are compared. The complete comparison is made once, at the end, because it reads the
+   * whole text.
+   */
   #isContinuedBy(text: string, isWhole: boolean): boolean {
     if (this.#isWhole || text.length < this.#text.length) return false;
     const from = isWhole ? 0 : Math.max(0, this.#text.length - seam);

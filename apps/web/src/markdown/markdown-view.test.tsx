@@ -38,6 +38,17 @@ test('a link opens its address in a tab that cannot access the page', () => {
   );
 });
 
+test.each([
+  ['[https://bank.example/login](https://evil.example)', '</a> (https://evil.example/)'],
+  ['[*www.bank.example*](https://evil.example)', '</a> (https://evil.example/)'],
+  ['[`bank.example`](https://evil.example)', '</a> (https://evil.example/)'],
+  ['![bank.example/](https://evil.example)', 'Picture: bank.example/</a>'],
+  ['[https://bank.example](https://bank.example/)', 'https://bank.example</span></a></p>'],
+  ['[our bank](https://bank.example/)', 'our bank</a></p>'],
+])('18.83: attack: %s does not hide where it leads', (text, shown) => {
+  expect(html(text)).toContain(shown);
+});
+
 test('common Markdown has the expected elements', () => {
   const shown = html('## A *b* `c&amp;d` &amp; e\n\n1. x\n2. y\n\n> q\n\n~~z~~');
   expect(shown).toContain(

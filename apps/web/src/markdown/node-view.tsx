@@ -15,7 +15,7 @@ function renderNodes(nodes: readonly MarkdownNode[]) {
   return nodes.map((node, index) => <NodeView key={index} node={node} />);
 }
 
-/** Renders again only if the node is another object. */
+/** Shows one node. It renders again only if the node is another object. */
 const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode }) {
   switch (node.kind) {
     case 'heading':
@@ -49,7 +49,7 @@ function renderText(pieces: readonly string[]) {
   return pieces.join('');
 }
 
-/** Headings start at `h2`, because the page has its own `h1`. */
+/** Shows a heading. Headings start at `h2`, because the page has its own `h1`. */
 function HeadingView({ level, text }: { readonly level: number; readonly text: string }) {
   const Tag = `h${Math.max(2, level)}` as 'h2';
   return (

@@ -1,10 +1,12 @@
 import { useEffect, useState } from 'react';
 import type { CodePiece } from './highlight.ts';
 
-/** Longer code is not highlighted, because it would block the page. */
+/** Maximum length of highlighted code. Longer code would block the page. */
 const maxLength = 100_000;
 
-/** Returns highlighted code. It is undefined until the highlighter is loaded, and for plain text. */
+/**
+ * Returns highlighted code. Returns undefined for plain text, and until the highlighter is loaded.
+ */
 export function useHighlight(
   text: string,
   lang: string | undefined,

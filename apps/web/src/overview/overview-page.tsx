@@ -74,7 +74,7 @@ function scopeOf(count: number, hasMore: boolean): string {
   return count === 1 ? 'the one session' : `all ${count} sessions`;
 }
 
-/** Warns that the data may be out of date. */
+/** Shows a warning that the data may be out of date. */
 function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
   const when = readAt === undefined ? 'earlier' : `at ${clockTime(readAt)}`;
   return (

@@ -1,7 +1,7 @@
 import type { TaskDigest, TaskSummary } from '@millrace/client';
 import { addUsage, type Usage } from '@millrace/core';
 
-/** A task with its digest, once the digest was read. */
+/** A task with its digest. The digest is undefined until it was read. */
 export interface OverviewTask {
   readonly task: TaskSummary;
   readonly digest: TaskDigest | undefined;
@@ -23,7 +23,10 @@ export interface Failure {
   readonly reason: string;
 }
 
-/** Tasks with a run in progress or a required approval. Waiting tasks come first. */
+/**
+ * Returns the tasks with a run in progress or a required approval. Tasks that wait for an approval
+ * come first.
+ */
 export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[] {
   const rank = ({ digest }: OverviewTask) => (digest?.state === 'waiting' ? 0 : 1);
   return all
@@ -31,7 +34,7 @@ export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[]
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Tasks that failed, and tasks whose last run ended with an error. */
+/** Returns the tasks that failed, and the tasks whose last run ended with an error. */
 export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
   return all.flatMap(({ task, digest }) => {
     const isFailed = task.status === 'FAILED' || task.status === 'TIMED_OUT';
@@ -42,7 +45,7 @@ export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
   });
 }
 
-/** Usage by agent and model, sorted by cost and then by tokens. */
+/** Returns the usage by agent and model, sorted by cost and then by tokens. */
 export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
   const used = all.flatMap(({ digest }) =>
     (digest?.usage ?? []).map((one) => ({ ...one, agent: agentOf(digest) })),
@@ -59,13 +62,16 @@ export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
     const named = { agent, provider: provider ?? undefined, model: model ?? undefined };
     return [{ ...named, tasks: group.length, attempts, usage }];
   });
-  return rows.toSorted((a, b) => weight(b) - weight(a));
+  return rows.toSorted((a, b) => costOf(b) - costOf(a) || tokensOf(b) - tokensOf(a));
 }
 
-/** A sort key only. Costs are shown as exact decimals. */
-function weight({ usage }: UsageRow): number {
-  const money = Number(usage.costs[0]?.amount ?? 0);
-  return money * 1e12 + usage.input + usage.output;
+/** Returns a cost for sorting. It is never shown, because costs are shown as exact decimals. */
+function costOf({ usage }: UsageRow): number {
+  return Number(usage.costs[0]?.amount ?? 0);
+}
+
+function tokensOf({ usage }: UsageRow): number {
+  return usage.input + usage.output;
 }
 
 export function totalOf(rows: readonly UsageRow[]): Usage | undefined {

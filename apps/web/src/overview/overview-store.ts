@@ -9,9 +9,9 @@ interface OverviewState {
   readonly tasks: readonly OverviewTask[];
   /** Older tasks that run, wait or failed. */
   readonly others: readonly OverviewTask[];
-  /** The server has older tasks, which are not read. */
+  /** True if the server has older tasks, which are not read. */
   readonly hasMore: boolean;
-  /** There may be more running or failed tasks than were found. */
+  /** True if there may be more running or failed tasks than were found. */
   readonly isTruncated: boolean;
   /** When the lists were read, in ms since 1970. */
   readonly readAt: number | undefined;
@@ -22,14 +22,16 @@ interface OverviewOptions {
   readonly client: Pick<Client, 'tasks' | 'task'>;
   readonly api: Pick<Api, 'get'>;
   readonly clock: Clock;
-  /** Hidden pages send no requests. Default: always visible. */
+  /**
+   * Returns true if the page is visible. A hidden page sends no requests. Default: always visible.
+   */
   readonly isVisible?: () => boolean;
 }
 
 const pollIntervalMs = 5_000;
 /**
- * The number of latest tasks whose digest is read in each round. Other idle tasks are read every
- * few rounds.
+ * The number of latest tasks whose digest is read in each round. The digests of other idle tasks
+ * are read only in every sixth round.
  */
 const alwaysRefreshedCount = 12;
 const fullRefreshEvery = 6;
@@ -114,7 +116,7 @@ export class OverviewStore {
   async #readDigests(ids: string[], signal: AbortSignal): Promise<void> {
     const readSome = async () => {
       for (let id = ids.shift(); id !== undefined && !signal.aborted; id = ids.shift()) {
-        // A deleted task is skipped.
+        // A deleted task has no digest and is skipped.
         const digest = await this.#options.client
           .task(id)
           .digest({ signal })
@@ -143,11 +145,13 @@ interface TaskLists {
   /** Tasks with a run in progress or a required approval. */
   readonly working: readonly TaskSummary[];
   readonly failed: readonly TaskSummary[];
-  /** There may be more working or failed tasks. */
+  /** True if there may be more working or failed tasks. */
   readonly isTruncated: boolean;
 }
 
-/** Limited, because the server reads a log for each task. */
+/**
+ * Maximum number of tasks in a list. It is limited, because the server reads a log for each task.
+ */
 const maxTasks = 50;
 /** The server's limit for one request. */
 const maxRunningTasks = 1000;
@@ -157,7 +161,10 @@ interface ListSources {
   readonly api: Pick<Api, 'get'>;
 }
 
-/** Reads the lists by status too, because a running or failed task may have changed long ago. */
+/**
+ * Reads the lists. It also reads lists by status, because a running or failed task may have changed
+ * long ago.
+ */
 async function readLists({ client, api }: ListSources, signal: AbortSignal): Promise<TaskLists> {
   const list = (status?: TaskStatus) => client.tasks({ status, limit: maxTasks }, { signal });
   const path = `/tasks?status=RUNNING&limit=${maxRunningTasks}&relationships=work`;
@@ -180,7 +187,7 @@ async function readLists({ client, api }: ListSources, signal: AbortSignal): Pro
   };
 }
 
-/** Tasks that are not among the latest. */
+/** Returns the tasks that are not among the latest. */
 function otherTasks({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
   const latestIds = new Set(latest.map(({ id }) => id));
   const others = new Map([...working, ...failed].map((task) => [task.id, task]));

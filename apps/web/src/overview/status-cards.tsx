@@ -5,7 +5,7 @@ import type { Failure, OverviewTask } from './overview-rows.ts';
 
 export interface RunningProps {
   readonly tasks: readonly OverviewTask[];
-  /** There may be more tasks than were found. */
+  /** True if there may be more tasks than were found. */
   readonly isTruncated: boolean;
 }
 
@@ -52,7 +52,7 @@ function RunningRow({ task, digest }: OverviewTask) {
 
 export interface FailuresProps {
   readonly failures: readonly Failure[];
-  /** There may be more failures than were found. */
+  /** True if there may be more failures than were found. */
   readonly isTruncated: boolean;
 }
 

@@ -2,7 +2,7 @@ import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from '../app/browser-storage.ts';
 
-/** One page of a list. `next` is the cursor of the next page; undefined at the end. */
+/** One page of a list. `next` is the cursor of the next page. It is undefined on the last page. */
 export interface ListPage {
   readonly data: JsonValue;
   readonly next: string | undefined;
@@ -80,7 +80,7 @@ export function isUnreachable(reason: unknown): boolean {
   return reason instanceof ClientError && reason.code === 'unreachable';
 }
 
-/** Explains an error to the user, without the ids that the error message contains. */
+/** Returns a text about an error for the user, without the ids in the error message. */
 export function errorText(reason: unknown): string {
   if (!(reason instanceof ClientError))
     return reason instanceof Error ? reason.message : `${reason}`;

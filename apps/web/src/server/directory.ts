@@ -5,18 +5,18 @@ import type { Api } from './api.ts';
 /** A task as the list shows it. */
 export interface ListedTask extends TaskSummary {
   readonly agents: readonly AgentInfo[] | null;
-  /** The task has unfinished work: the agent runs or waits for an approval. */
+  /** True if the task has unfinished work: the agent runs or waits for an approval. */
   readonly is_at_work?: boolean | undefined;
-  /** A call of the task waits for an approval; undefined if unknown. */
+  /** True if a call of the task waits for an approval. Undefined if that is unknown. */
   readonly awaits_approval?: boolean | undefined;
 }
 
 export interface DirectoryState {
   readonly isLoaded: boolean;
   readonly agents: readonly AgentInfo[];
-  /** Sorted by last change, newest first. */
+  /** The tasks, sorted by their last change, newest first. */
   readonly tasks: readonly ListedTask[];
-  /** The server has older tasks. `loadMore` reads them. */
+  /** True if the server has older tasks. `loadMore` reads them. */
   readonly hasMore: boolean;
   /** Tasks that were fetched by id because the list does not contain them. */
   readonly others: ReadonlyMap<string, ListedTask>;
@@ -28,7 +28,7 @@ export function hasAllTasks({ isLoaded, hasMore, tasks }: DirectoryState): boole
   return isLoaded && !hasMore && tasks.length < maxTasks;
 }
 
-/** The server has no stream of lists, so they are polled. */
+/** The time between two polls. The lists are polled, because the server has no stream of lists. */
 const pollIntervalMs = 5000;
 const taskPageSize = 200;
 /** The server's limit for one request. */
@@ -73,7 +73,7 @@ export class Directory {
     };
   };
 
-  /** Reads the lists. A call during a request starts another request after it. */
+  /** Reads the lists. If a request is in progress, another request starts after it. */
   refresh(): Promise<void> {
     if (this.#request === undefined) this.#request = this.#poll();
     else this.#isStale = true;
@@ -86,14 +86,16 @@ export class Directory {
     return this.refresh();
   }
 
-  /** Fetches a task that the list does not contain. An unknown id is requested once. */
+  /**
+   * Fetches a task that the list does not contain. An id that is not a task is requested only once.
+   */
   async fetchTask(id: string): Promise<void> {
     if (this.#unknown.has(id)) return;
     const path = `/tasks/${encodeURIComponent(id)}?relationships=agents`;
     const found = await this.#api.get(path).catch((error: unknown) => {
       if (isNotFound(error)) this.#rememberUnknown(id);
     });
-    // The session's own stream reports the error.
+    // The error is ignored, because the session's own stream reports it.
     if (found === undefined) return;
     const others = [...this.#state.others].slice(1 - maxOthers);
     const entry = [id, found as unknown as ListedTask] as const;
@@ -137,7 +139,7 @@ export class Directory {
   readonly #onVisible = (): void => this.#pollIfVisible();
 
   #set(agents: JsonValue, tasks: JsonValue, limit: number): void {
-    // An unchanged response keeps the state object, so that nothing renders.
+    // If the response is unchanged, the state object stays the same, so that nothing renders.
     const response = JSON.stringify([agents, tasks]);
     if (response === this.#response && this.#state.error === undefined) return;
     this.#response = response;

@@ -1,13 +1,13 @@
 import { readToken, takeLinkToken } from '../app/browser-storage.ts';
 
-/** The early request is aborted if the client does not use it within this time. */
+/** If the client does not use the early request within this time, the request is aborted. */
 const unusedTimeoutMs = 10_000;
 
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 /**
- * Requests the stream of the session in the URL immediately. The returned function gives that
- * response to the first matching request.
+ * Immediately requests the stream of the session in the URL. Returns a fetch function that gives
+ * this response to the first matching request.
  */
 export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
   const url = streamOf(href);
@@ -22,8 +22,8 @@ export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
     signal: controller.signal,
   };
   let early: Promise<Response> | undefined = fetch(url, init);
-  // The client handles the error when it takes the response. Until then, it must not be an
-  // unhandled rejection.
+  // The client handles the error when it takes the response. Until then, the empty handler prevents
+  // an unhandled rejection.
   early.catch(() => {});
   const timer = setTimeout(() => controller.abort(), unusedTimeoutMs);
   return (requested, options) => {
@@ -52,7 +52,7 @@ function tokenOf({ headers }: RequestInit): string {
 const plainFetch: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
 
-// The first request needs the token, so the link is read before it.
+// The first request needs the token, so the token is taken from the link before it.
 if (isPage) takeLinkToken(window);
 
 /** The fetch function of the page's client. */

@@ -4,7 +4,10 @@ import { waitingText } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { MenuIcon } from '../design/icons.tsx';
 
-/** Opens the session list on narrow screens. It also shows how many sessions wait. */
+/**
+ * A button that opens the session list on narrow screens. It also shows how many sessions wait for
+ * an approval.
+ */
 export function SidebarButton() {
   const { isListOpen, setListOpen } = useShell();
   const waiting = useDirectory().tasks.filter((task) => task.awaits_approval === true).length;
@@ -24,7 +27,7 @@ export function SidebarButton() {
 }
 
 export interface Shell {
-  /** The session list is open. Only used on narrow screens. */
+  /** True if the session list is open. It is used only on narrow screens. */
   readonly isListOpen: boolean;
   readonly setListOpen: (isOpen: boolean) => void;
 }

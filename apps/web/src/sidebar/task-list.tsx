@@ -11,14 +11,14 @@ export interface TaskListProps {
   readonly tasks: readonly ListedTask[];
   readonly isLoaded: boolean;
   readonly current: string | undefined;
-  /** The server has older tasks. */
+  /** True if the server has older tasks. */
   readonly hasMore: boolean;
   readonly onLoadMore: () => void;
-  /** Searches on the server; undefined if the list contains all tasks. */
+  /** Searches on the server. Undefined if the list contains all tasks. */
   readonly find: FindTasks | undefined;
 }
 
-/** Longer lists have a search field. */
+/** A list with at least this many tasks has a search field. */
 const minTasksForSearch = 12;
 
 export const TaskList = memo(function TaskList(props: TaskListProps) {
@@ -75,7 +75,10 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
 /** The server's limit for a search text. */
 const maxLength = 256;
 
-/** Merges two lists without duplicates. The data of the list is newer. */
+/**
+ * Merges two lists without duplicates. If a task is in both, the one from `list` is used, because
+ * it is newer.
+ */
 function mergeTasks(
   list: readonly ListedTask[],
   found: readonly ListedTask[],
@@ -84,7 +87,7 @@ function mergeTasks(
   return [...list, ...found.filter(({ id }) => !known.has(id))];
 }
 
-/** The text that a search looks at. */
+/** Returns the text of a task that a search compares, in lower case. */
 function searchableText(task: ListedTask): string {
   const names = task.agents?.map(({ name }) => name) ?? [];
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();
@@ -133,8 +136,8 @@ const TaskLink = memo(function TaskLink({
 });
 
 /**
- * Shows if the session is in progress. A required approval takes precedence, because the session
- * cannot continue by itself.
+ * Shows whether the session is in progress. If an approval is required, it shows that instead,
+ * because the session cannot continue by itself.
  */
 function WorkState({ task }: { readonly task: ListedTask }) {
   const isWaiting = task.awaits_approval === true;

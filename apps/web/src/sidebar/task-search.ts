@@ -7,7 +7,7 @@ export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly 
 export interface TaskSearchResult {
   /** The last result. It may belong to an earlier text. */
   readonly tasks: readonly ListedTask[];
-  /** `none`: there is nothing to search on the server. */
+  /** The state of the search. `none` means that there is nothing to search on the server. */
   readonly state: 'none' | 'asking' | 'found' | 'failed';
 }
 
@@ -20,7 +20,7 @@ interface Answer {
 
 const noAnswer: Answer = { text: '', tasks: [], isFailed: false };
 
-/** Waits until the user stops typing. */
+/** How long the user must stop typing before the search starts. */
 const pauseMs = 250;
 
 /**
@@ -54,9 +54,9 @@ export function useTaskSearch(
   return { tasks, state: isFailed ? 'failed' : 'found' };
 }
 
-/** Maximum number of results. A longer text narrows the search. */
+/** Maximum number of results. The user can type a longer text to narrow the search. */
 const maxFound = 50;
-/** The server scans a part of its tasks for each request. This limits the number of requests. */
+/** Maximum number of requests. The server scans only a part of its tasks for each request. */
 const maxPages = 20;
 
 /** Finds tasks on the server whose title, name or id contains the text, newest first. */

@@ -15,13 +15,16 @@ import { type DomPage, openDomPage } from './dom-page.ts';
 /** A call that waits for an approval. */
 export interface WaitingCall {
   readonly id: string;
-  /** Default: `bash`. */
+  /** The name of the tool. Default: `bash`. */
   readonly name?: string;
-  /** Default: a short command. `undefined` means that the log does not contain the call. */
+  /**
+   * The input of the call. Default: a short command. If the property is `undefined`, the log does
+   * not contain the call.
+   */
   readonly input?: JsonValue | undefined;
-  /** The text of the model. Default: the input as JSON. */
+  /** The arguments as the model wrote them. Default: the input as JSON. */
   readonly text?: string;
-  /** Default: `bash(*)`. */
+  /** The rule of an answer for the session. Default: `bash(*)`. */
   readonly rule?: string;
 }
 
@@ -55,7 +58,7 @@ class AskingSource {
     return this.#parts.get(call);
   };
 
-  /** Replaces the waiting calls, as new records of the log do. */
+  /** Replaces the waiting calls, like new records of the log do. */
   update(change: (calls: readonly WaitingCall[]) => readonly WaitingCall[]): void {
     this.#calls = change(this.#calls);
     this.#state = stateOf(this.#calls);
@@ -92,7 +95,7 @@ function partOf(call: WaitingCall): ToolCallPart | undefined {
   };
 }
 
-/** The end of the content of a card. A test decides whether it is in sight. */
+/** The end of the content of a card. A test decides whether it is visible. */
 class ContentEnd {
   #isInSight: boolean;
   readonly #observers = new Set<() => void>();
@@ -125,11 +128,11 @@ class ContentEnd {
 type Answers = (readonly [string, string, unknown])[];
 
 interface ApprovalPageOptions {
-  /** Whether the end of the content is in sight without scrolling. Default: true. */
+  /** True if the end of the content is visible without scrolling. Default: true. */
   readonly fits?: boolean;
 }
 
-/** Longer than the pause before a card accepts an answer. */
+/** A time that is longer than the pause before a card accepts an answer. */
 const armingMs = 5000;
 
 /** Renders the approval requests of some calls, and the message field. */
@@ -172,11 +175,11 @@ export async function openApprovalPage(
     /** The text of the card. */
     text: () => page.find('.approval').textContent ?? '',
     focused: () => document.activeElement,
-    /** Moves the end of the content into sight, or out of it. */
+    /** Makes the end of the content visible or invisible. */
     scroll: (isEndInSight: boolean) => page.act(() => end.move(isEndInSight)),
     update: (change: Parameters<AskingSource['update']>[0]) =>
       page.act(() => source.update(change)),
-    /** Presses a button as a mouse does. */
+    /** Presses a button like a mouse does. */
     press: (name: string) =>
       page.act(() => {
         const target = button(name);

@@ -8,8 +8,8 @@ export interface DemoProviderOptions {
 }
 
 /**
- * A model that follows the first word of the message: `tools`, `ask`, `draw`, `long 500`, `flaky`,
- * `fail` or `code`. All other messages get the essay.
+ * Creates a model that follows the first word of the message: `tools`, `ask`, `draw`, `long 500`,
+ * `flaky`, `fail` or `code`. All other messages get the essay as their answer.
  */
 export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
   const tried = new Set<string>();

@@ -40,7 +40,7 @@ const write = defineTool({
   execute: async ({ path, content }) => `Wrote ${path}: ${content.length} characters`,
 });
 
-/** An image of 48 × 48 pixels. */
+/** Returns an image of 48 × 48 pixels. */
 function png(): Uint8Array<ArrayBuffer> {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data]);

@@ -51,8 +51,8 @@ export async function openDomPage(url: string): Promise<DomPage> {
     click: (target) => act(async () => target.click()),
     type: (target, text) =>
       act(async () => {
-        // React replaces the setter of the field. Setting the value directly would not fire its
-        // change event.
+        // React replaces the setter of the field, so React would not notice a value that is set
+        // directly. The setter of the prototype is used instead.
         Reflect.set(Object.getPrototypeOf(target), 'value', text, target);
         target.dispatchEvent(new window.Event('input', { bubbles: true }));
       }),

@@ -6,7 +6,7 @@ interface FakeApp {
   readonly app: App;
   /** The posted requests, in order. */
   readonly posted: readonly (readonly [path: string, body: JsonObject])[];
-  /** The ids of tasks that were fetched separately. */
+  /** The ids of tasks that were fetched by id. */
   readonly fetched: readonly string[];
 }
 
@@ -15,7 +15,7 @@ interface FakeAppOptions {
   readonly post?: (path: string, body: JsonObject) => Promise<JsonValue>;
 }
 
-/** The services of the page without a server. */
+/** Creates the services of the page without a server. */
 export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
   const posted: [string, JsonObject][] = [];
   const fetched: string[] = [];
@@ -44,13 +44,13 @@ export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
 
 const none = [] as const;
 
-/** A task of a loop agent. */
+/** Returns a task of a loop agent. */
 export function loopTask(id: string): ListedTask {
   const agent = { name: 'builder', registration_metadata: { kind: 'loop' } };
   return { id, agents: [agent], task_metadata: null } as unknown as ListedTask;
 }
 
-/** Browser storage in memory, for one test. */
+/** Creates browser storage in memory, for one test. */
 export function memoryStorage(): () => Storage {
   const values = new Map<string, string>();
   const storage: Storage = {

@@ -11,7 +11,9 @@ import type { ChatSource } from '../chat/state/chat-source.ts';
 import { FactIndex } from '../chat/state/fact-index.ts';
 import { stateSource } from '../inspector/past-source.ts';
 
-/** A chat source that a test extends record by record. It counts the reads of each part's text. */
+/**
+ * A chat source to which a test adds records. It counts how often the text of each part is read.
+ */
 export class GrowingSource implements ChatSource {
   readonly id = 's';
   readonly facts: FactIndex = new FactIndex();

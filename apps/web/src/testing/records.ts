@@ -17,7 +17,7 @@ export const factDraft = (fact: Fact, turn = 0, attempt = 0): DraftRecord => ({
   fact,
 });
 
-/** Numbers drafts as a log does. */
+/** Turns drafts into records with offsets and times, like a log. Records are 1 s apart. */
 export function numberDrafts(drafts: readonly DraftRecord[], from = 1): readonly LogRecord[] {
   return drafts.map((draft, at) => ({
     ...draft,
@@ -42,7 +42,7 @@ export function foldDrafts(drafts: readonly DraftRecord[]): {
 
 const testStart = 1_763_200_000_000;
 
-/** Numbers drafts as a log does. Default interval: 10 ms. */
+/** Turns drafts into records with offsets and times, like a log. Default interval: 10 ms. */
 export function numberedRecords(
   reads: readonly (readonly DraftRecord[])[],
   stepMs = 10,

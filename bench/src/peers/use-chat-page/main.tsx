@@ -1,5 +1,6 @@
-// A page as plain as in the AI SDK's useChat guide: text in spans, no Markdown, no virtual list.
-// The URL contains the address of the chat, the address of earlier messages, and the throttle.
+// A page that is as plain as in the AI SDK's useChat guide: text in spans, no Markdown, no virtual
+// list. The URL contains the address of the chat, the address of earlier messages, and the
+// throttle.
 
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, type UIMessage } from 'ai';

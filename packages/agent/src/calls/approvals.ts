@@ -16,8 +16,8 @@ import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 type PolicyDecision = Exclude<ApprovalDecision, string>;
 
 /**
- * Decisions on the calls of one attempt. The policy is called once per call, and again after an
- * answer that allows it. Users answer through the log.
+ * Decides which calls of one attempt may run. It calls the policy once per call, and once more after the
+ * user has allowed the call. The answers of users arrive as records of the log.
  */
 export class Approvals {
   readonly #context: RunContext;
@@ -33,7 +33,7 @@ export class Approvals {
   }
 
   /**
-   * The policy's decision on a call. A standing approval for the same rule turns `ask` into
+   * Returns the policy's decision on a call. A standing approval for the same rule turns `ask` into
    * `allow`.
    */
   async policyDecision(call: CheckedToolCall): Promise<PolicyDecision> {
@@ -46,8 +46,8 @@ export class Approvals {
   }
 
   /**
-   * The policy's decision on a call that the user allowed. The answer may be older than the current
-   * rules, or another process wrote it, so the policy is called again. Only a denial counts.
+   * Calls the policy again for a call that the user allowed, and returns its decision. The user's answer
+   * may be older than the current rules, or may come from another process. Only a denial counts.
    */
   answeredDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
@@ -57,8 +57,8 @@ export class Approvals {
   }
 
   /**
-   * The policy's decision on a call whose input the user changed. The user approved it, so only a
-   * denial counts: nobody can approve what the policy denies.
+   * Returns the decision on a call whose input the user changed. The user approved the new input, so only
+   * a denial counts. A user cannot approve a call that the policy denies.
    */
   changedDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
@@ -72,7 +72,11 @@ export class Approvals {
     return reason === undefined ? this.#askPolicy(call) : { decision: 'deny', reason };
   }
 
-  /** Guardrails have checked the input of the model. Nobody can approve what they do not pass. */
+  /**
+   * Checks the input that the user gave with the guardrails, which have seen only the input of the model.
+   * Returns the reason if a guardrail does not pass the new input, because a user cannot overrule a
+   * guardrail.
+   */
   async #guardrailAgainst(call: CheckedToolCall): Promise<string | undefined> {
     const { name } = call.tool;
     const guardrails = this.#context.settings.guardrails.filter(
@@ -82,7 +86,7 @@ export class Approvals {
     const { judge } = await import('../guardrails/judge.ts');
     for (const guardrail of guardrails) {
       const judged = await judge(guardrail, call, this.#context, this.#at.turn);
-      // A person has just approved the new input.
+      // A guardrail that asks is satisfied, because a person has just approved the new input.
       if (judged?.verdict === 'pass' || judged?.verdict === 'ask') continue;
       const why = judged?.reason === undefined ? '' : `: ${judged.reason}`;
       return `the guardrail ${guardrail.name} does not pass the new input${why}`;
@@ -109,7 +113,10 @@ export class Approvals {
     return until !== undefined && settings.clock.now() < until;
   }
 
-  /** The record that asks the user, about the input of the model or of a guardrail. */
+  /**
+   * Returns the record that asks the user about a call. `changed` is the input that a guardrail gave to
+   * the call. Without it, the question is about the input of the model.
+   */
   askedDraft(
     { call }: CheckedToolCall,
     { reason, rule, judged }: PolicyDecision,
@@ -140,13 +147,13 @@ export class Approvals {
     });
   }
 
-  /** Resumes the call that waits for this answer. */
+  /** Resumes the call that waits for the answer with this id. */
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }
 }
 
-/** The id of the question about a call whose input a guardrail changed. */
+/** Returns the id of the question about a call whose input a guardrail changed. */
 export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
   const id = `${toolCallId}${changedSuffix}`;
   return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
@@ -155,8 +162,8 @@ export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>):
 const maxIdLength = 1024;
 
 /**
- * Checks the policy's return value, because user code may return anything and the log must stay
- * valid.
+ * Returns the policy's decision with valid fields only. The policy is user code, which may return
+ * anything, and the log must stay valid.
  */
 function validDecision({ decision, reason, rule, judged }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')

@@ -31,33 +31,39 @@ interface CallRunnerOptions extends Attempt {
 }
 
 /**
- * The outcome of a call: it has a result, it waits for the user, or it was left because the run
- * stops.
+ * The outcome of a call. `answered`: it has a result. `parked`: it waits for the user. `left`: it has no
+ * result, because the run stops.
  */
 type CallOutcome = 'answered' | 'parked' | 'left';
 
-/** A call that may run, on nothing else than what was judged. */
+/**
+ * A call that may run. `judged` is the text that the policy decided on, and the tool must run nothing
+ * else.
+ */
 type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
 
-/** Answers the calls of one attempt. Each call gets exactly one result, whatever happens. */
+/**
+ * Runs the tool calls of one attempt and writes their results. Each call gets exactly one result,
+ * whatever happens.
+ */
 export class CallRunner {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #limiter: ConcurrencyLimiter;
-  /** Stops the running tools, with the run or with the attempt. */
+  /** Stops the running tools when the run or the attempt stops. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => abort(this.#stop);
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
-  /** Loaded for tools that a client runs. */
+  /** Undefined until a call needs a tool that a client runs, because the code loads on demand. */
   #clientCalls: ClientCalls | undefined;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The last execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
   /** The calls whose sub-agent is parked. */
   readonly #parked = new Set<ToolCallId>();
-  /** True once the response has ended with these calls: results now count. */
+  /** True once the response has ended with these calls. From then on, the results of the calls count. */
   #isAdopted = false;
 
   constructor(context: RunContext, { turn, attempt, toolItemId }: CallRunnerOptions) {
@@ -73,8 +79,8 @@ export class CallRunner {
   }
 
   /**
-   * Called when a call is complete while the response still streams. A tool without effects starts
-   * at once.
+   * Starts the call while the response still streams, if its tool has no effects and the policy allows
+   * it. Does nothing if guardrails have to check the response.
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const tools = this.#tools;
@@ -85,7 +91,7 @@ export class CallRunner {
     if (!ready.ok || this.#isLate(call)) return;
     const { decision, judged } = await this.#approvals.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
-    // If the log cannot be written, the run stops and reports it.
+    // An error here means that the log cannot be written. The run then stops and reports it.
     this.#start({ ...ready, judged }, before).catch(() => {});
   }
 
@@ -93,13 +99,18 @@ export class CallRunner {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
   }
 
-  /** The tools that the request offered. After a crash, the log still has their names. */
+  /**
+   * The tools that the request of this turn offered. Their names are on the log, so they are known after
+   * a crash too.
+   */
   get #tools(): RunContext['settings']['tools'] {
     const { settings, journal } = this.#context;
     return offeredTools(settings.tools, journal.loop.turn?.offered);
   }
 
-  /** The log has the end of the response with its calls, so tools that started early count. */
+  /**
+   * True if the log has the end of the response, so that the results of tools that started early count.
+   */
   get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
     return turn?.attempt === this.#at.attempt && turn.stop?.reason === 'tool_use';
@@ -109,7 +120,9 @@ export class CallRunner {
     return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
-  /** Called when a command arrived: it may have the output of a call that a client runs. */
+  /**
+   * Called after a command arrived, because the command may hold the output of a call that a client runs.
+   */
   wakeClientCalls(): void {
     this.#clientCalls?.wake();
   }
@@ -123,23 +136,27 @@ export class CallRunner {
     return this.#clientCalls;
   }
 
-  /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
+  /**
+   * Resumes the call that waits for the answer with this id. The call can also be that of a sub-agent.
+   */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
     for (const childCall of this.#children.values()) childCall.deliver(id);
   }
 
-  /** Resolves when each call has its result or waits only for the user, or when the run stops. */
+  /**
+   * Gives each call its result. Resolves with `parked` if the other calls wait for the user or a client.
+   */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    // Calls with the same id have one result.
+    // Calls with the same id share one result.
     const ids = calls.map(({ toolCallId }) => toolCallId);
     const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
     const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
     const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
-    // The user may have answered while other calls ran. Then there is work to do, and the run does
-    // not park.
+    // The user may have answered while other calls ran. Such a call can continue, so the run does not
+    // park.
     const isWaiting = parked.every((call) => this.#isWaiting(call));
     return parked.length > 0 && isWaiting && !outcomes.includes('left') ? 'parked' : 'answered';
   }
@@ -153,7 +170,10 @@ export class CallRunner {
     return this.#children.get(toolCallId)?.newAnswers.length === 0;
   }
 
-  /** Answers each call with an error result. No tool runs, but sub-agents that wait are ended. */
+  /**
+   * Answers each call with an error result, without running its tool. The code `aborted` also stops
+   * running tools and ends sub-agents that wait.
+   */
   async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut' | 'blocked'): Promise<void> {
     const message = rejectionTexts[code];
     if (code === 'aborted') {
@@ -188,13 +208,15 @@ export class CallRunner {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** The response ended without valid calls: results of tools that started early are retracted. */
+  /**
+   * Retracts the results of tools that started early. Called if the response ended without valid calls.
+   */
   async discard(): Promise<void> {
     await this.halt();
     await this.#write(this.#slots.retract(this.#context.journal.state));
   }
 
-  /** The attempt is superseded: later results are ignored. */
+  /** Ignores all later results. Called when the attempt is superseded. */
   abandon(): void {
     this.#slots.close();
   }
@@ -220,7 +242,10 @@ export class CallRunner {
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
   }
 
-  /** Decides whether the call runs, and with which input. */
+  /**
+   * Decides whether the call runs, and with which input. Returns the outcome instead if the call does not
+   * run.
+   */
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
@@ -232,7 +257,7 @@ export class CallRunner {
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
     if (this.#callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return this.#reportUnknownOutcome(call);
-    // The call was allowed before a client was asked to run it.
+    // A client was already asked to run this call, which means that the call was allowed.
     if (this.#callState(call)?.isAwaited) return ready;
     if (!this.#questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
@@ -252,8 +277,8 @@ export class CallRunner {
   }
 
   /**
-   * Applies the answer of the user. The current policy can still deny the call: the answer may be
-   * older than its rules.
+   * Applies the answer of the user. The current policy can still deny the call, because the answer may be
+   * older than the policy's rules.
    */
   async #applyAnswer(ready: CheckedToolCall): Promise<DecidedCall | CallOutcome> {
     const { call } = ready;
@@ -275,11 +300,14 @@ export class CallRunner {
     const policy = await raceAbort(deciding, this.#stop.signal);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
-    // The user saw what the policy judged when it asked. A changed input was judged only now.
+    // The user saw the text that the policy judged when it asked. If the user changed the input, the
+    // policy has judged the new input only now.
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
-  /** Whether an answer could be about another call: one with the same id, or one of a sub-agent. */
+  /**
+   * True if an answer could be about another call. That call has the same id, or belongs to a sub-agent.
+   */
   #isRepeated(call: ToolCallPart): boolean {
     const { toolCallId } = call;
     const { isAsked = false, question } = this.#questionState(call) ?? {};
@@ -288,19 +316,19 @@ export class CallRunner {
     return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
-  /** The state of a call according to the log. */
+  /** Returns the state of a call according to the log. */
   #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
-  /** The input that a guardrail gave to the call. */
+  /** Returns the input that a guardrail gave to the call, if any. */
   #changeOf(call: ToolCallPart): CallState['changed'] {
     return this.#callState(call)?.changed;
   }
 
   /**
-   * The id of the question about the call. A changed input has a question of its own, which shows that
-   * input: an answer to the call itself was about another one.
+   * Returns the id of the question about the call. If a guardrail changed the input, the question has its
+   * own id. An answer under the id of the call was about the old input.
    */
   #questionId(call: ToolCallPart): ToolCallId {
     return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
@@ -314,13 +342,18 @@ export class CallRunner {
     return this.#questionState(call)?.answer;
   }
 
-  /** The input that replaces the model's: that of the user, or that of a guardrail. */
+  /**
+   * Returns the input that replaces the model's input. It is the user's input, or else that of a
+   * guardrail.
+   */
   #changedInput(call: ToolCallPart): JsonValue | undefined {
     const answer = this.#answerTo(call);
     return answer?.input ?? this.#changeOf(call)?.input;
   }
 
-  /** The tool ran in a process that died. It may have completed. */
+  /**
+   * Writes an error result for a call whose tool ran in a process that died. The tool may have completed.
+   */
   async #reportUnknownOutcome(call: ToolCallPart): Promise<'answered'> {
     const text =
       'It was interrupted, and nobody knows whether it was done. Look before you do it again.';
@@ -334,10 +367,7 @@ export class CallRunner {
     return running;
   }
 
-  /**
-   * Runs after a free place in the limiter. The state is checked again, because it may have changed
-   * in the queue.
-   */
+  /** Runs the call when the limiter has a free place. An abort or an answer may have arrived before. */
   async #execute(waiting: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
@@ -355,14 +385,14 @@ export class CallRunner {
     };
     this.#parked.delete(call.toolCallId);
     let answered = '';
-    // Starts nothing after an abort, even if the abort is not yet on the log.
+    // After an abort no execution starts, even if the abort is not on the log yet.
     for (let tried = 0; !this.#isOver; ) {
       const slots = this.#slots.reserve([...before, call]);
       const outcome = await executeOnce(ready, slots, tried < tool.retries, options);
       if (outcome.type === 'done') return;
       if (outcome.type === 'retry') tried++;
       else {
-        // The user may have answered while the sub-agent parked.
+        // The user may have answered while the sub-agent parked, and then the tool runs again.
         const answers = outcome.childCall.newAnswers.join('\n');
         if (answers === answered) return void this.#parked.add(call.toolCallId);
         answered = answers;
@@ -378,7 +408,10 @@ export class CallRunner {
     return 'answered';
   }
 
-  /** Notes on the result that the input was changed, because the call has the model's input. */
+  /**
+   * Adds the changed input to the metadata of the result, because the call itself still has the model's
+   * input.
+   */
   #withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
     const answer = this.#answerTo(call);
     const change = this.#changeOf(call);
@@ -400,7 +433,7 @@ const rejectionTexts = {
   blocked: 'It was not run: a guardrail stopped the run.',
 };
 
-/** Hand-offs of one attempt. Only the first one takes effect. */
+/** Handles the hand-offs of one attempt. Only the first hand-off takes effect. */
 class HandOffs {
   readonly #context: RunContext;
   readonly #at: Attempt;
@@ -411,7 +444,7 @@ class HandOffs {
     this.#at = at;
   }
 
-  /** Replaces the result of a later hand-off with an error. */
+  /** Returns the result, or an error in its place if another hand-off was first. */
   checkResult({ call, tool }: CheckedToolCall, part: ToolResultPart): ToolResultPart {
     const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
     if (tool.handsOff === undefined || part.isError || !isTaken) return part;
@@ -429,7 +462,10 @@ class HandOffs {
   }
 }
 
-/** A reason that throws does not prevent the hand-off. */
+/**
+ * Returns the reason of a hand-off. If the user's function throws, the reason is undefined and the
+ * hand-off still happens.
+ */
 function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
   try {
     return handsOff.reason(input);

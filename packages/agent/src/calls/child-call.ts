@@ -28,18 +28,18 @@ interface ChildCallOptions {
 }
 
 /**
- * One execution of a tool that runs a sub-agent. Everything that concerns the caller goes to its log:
- * questions, answers and usage. The log is the only memory, so that another process can continue.
+ * One execution of a tool that runs a sub-agent. It writes the sub-agent's questions, answers and usage
+ * to the caller's log. No other state exists, so another process can continue the call.
  */
 export class ChildCall implements ParentCall {
   readonly isContinued: boolean;
   readonly #options: ChildCallOptions;
   #listener: ((toolCallId: ToolCallId, answer: ChildAnswer) => void) | undefined;
-  /** The questions that are being written, so that none is written twice. */
+  /** The questions that are being written. It prevents that a question is written twice. */
   readonly #asking = new Map<ToolCallId, Promise<void>>();
-  /** The calls of the sub-agent by the ids of their questions. */
+  /** The sub-agent's call ids, by the ids of their questions in the caller's session. */
   readonly #questions = new Map<ToolCallId, ToolCallId>();
-  /** The reports that the log had when the call continued. */
+  /** The usage reports that were already on the log when this call was continued. */
   readonly #reported: ReadonlySet<string>;
   #stop: Stop | undefined;
   #pending: readonly ToolCallId[] = [];
@@ -74,13 +74,13 @@ export class ChildCall implements ParentCall {
     return this.#stop?.reason === 'parked';
   }
 
-  /** True if the sub-agent was left for another process. */
+  /** True if the sub-agent stopped early so that another process can continue it. */
   get isLeft(): boolean {
     const { reason, cause } = this.#stop ?? {};
     return cause === 'left' || (reason === 'error' && this.leave.aborted);
   }
 
-  /** The questions of a parked sub-agent that were answered since it parked. */
+  /** The questions of a parked sub-agent that have been answered since it parked. */
   get newAnswers(): readonly ToolCallId[] {
     return this.#pending.filter((id) => this.#answerTo(id) !== undefined);
   }
@@ -113,7 +113,7 @@ export class ChildCall implements ParentCall {
     this.#listener = listener;
   }
 
-  /** Passes an answer on, if it is for a question of this sub-agent. */
+  /** Passes an answer on to the sub-agent if one of its questions has this id. */
   deliver(id: ToolCallId): void {
     const toolCallId = this.#questions.get(id);
     const answer = toolCallId && this.#answerTo(toolCallId);
@@ -173,7 +173,10 @@ export class ChildCall implements ParentCall {
     return known && this.#isOwn(known) ? known.answer : undefined;
   }
 
-  /** A call of the caller can have the id of a question. The answer to it is about that call. */
+  /**
+   * True if the entry is a question of this sub-agent. A call of the caller can have the same id as the
+   * question, and then the answer is about that call.
+   */
   #isOwn({ question }: CallState): boolean {
     return question?.of === this.#options.call.toolCallId;
   }
@@ -191,8 +194,8 @@ const otherCall: ChildAnswer = {
 };
 
 /**
- * The id of a question in the caller's session. It follows from the sub-agent's session and call, so
- * that a process that continues finds the same question.
+ * Returns the id of a question in the caller's session. It is computed from the sub-agent's session and
+ * call, so a process that continues the call finds the same question.
  */
 function questionId(child: SessionId, toolCallId: string): ToolCallId {
   const id = `${child}/${toolCallId}`;

@@ -19,11 +19,11 @@ interface ClientCallOptions {
   readonly at: Attempt;
   /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
-  /** Commits the result. */
+  /** Returns the records that commit the result. */
   readonly fill: (call: ToolCallPart, part: ToolResultPart) => readonly DraftRecord[];
 }
 
-/** The calls of one attempt that a client runs. Their outputs arrive as commands on the log. */
+/** Handles the calls of one attempt that a client runs. Their outputs arrive as commands on the log. */
 export class ClientCalls {
   readonly #options: ClientCallOptions;
   readonly #waiting = new Set<() => void>();
@@ -32,12 +32,15 @@ export class ClientCalls {
     this.#options = options;
   }
 
-  /** Called when a command arrived. */
+  /** Called after a command arrived. Each waiting call then looks for its output. */
   wake(): void {
     for (const resume of [...this.#waiting]) resume();
   }
 
-  /** Waits for the output of a call and writes its result. `input` replaces that of the model. */
+  /**
+   * Waits for the output of a call and writes its result. `input` replaces the model's input, if it is
+   * defined.
+   */
   async answer(
     ready: CheckedToolCall,
     input: JsonValue | undefined,
@@ -62,8 +65,9 @@ export class ClientCalls {
   }
 
   /**
-   * Writes the result from an output. Returns false if the output does not fit, and the call still
-   * waits. If it came with the key of the call, no other output can come, so the model gets an error.
+   * Writes the result from an output. Returns false if the schema rejects the output and the call keeps
+   * waiting. If the command has the key of the call, no other output can arrive. The model then gets an
+   * error result.
    */
   async #take(ready: CheckedToolCall, key: string, given: OutputCommand): Promise<boolean> {
     const { context, at, fill } = this.#options;
@@ -83,7 +87,8 @@ export class ClientCalls {
       : { text: `The output of the client does not fit:\n${checked.problem}`, isError: true };
     const part = await resultOf(call, tool, output, context, executionId);
     const { isError } = part;
-    // The command is consumed last: if the process dies before, the result is there.
+    // The command is consumed in the same write as the result, and last. If the process dies in between,
+    // the result is already there.
     await journal.write([
       { ...at, fact: { type: 'tool_execution_started', ...about, summary } },
       ...fill(call, part),
@@ -118,14 +123,20 @@ type CheckedOutput =
   | { readonly ok: true; readonly value: ToolOutput['output'] }
   | { readonly ok: false; readonly problem: string };
 
-/** The output for the model. An error needs no schema. */
+/**
+ * Returns the output for the model, or the reason why the schema rejects it. The text of an error is not
+ * checked.
+ */
 async function outputOf(tool: Tool, { output, error }: OutputCommand): Promise<CheckedOutput> {
   if (error !== undefined) return { ok: true, value: { text: error, isError: true } };
   const checked = await validateOutput(tool, output ?? null);
   return checked.ok ? { ok: true, value: toOutput(checked.value) } : checked;
 }
 
-/** Validates the output of a client. A schema that throws accepts nothing. */
+/**
+ * Validates the output of a client with the schema of the tool. If the schema throws, the output is
+ * rejected.
+ */
 export async function validateOutput(
   { client }: Pick<Tool, 'client'>,
   output: OutputCommand['output'],

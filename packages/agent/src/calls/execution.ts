@@ -21,15 +21,15 @@ interface ExecutionOptions {
   readonly slots: ResultSlots;
   /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
-  /** True when the tool has to stop, possibly before the signal aborts. */
+  /** Returns true when the tool has to stop, possibly before the signal aborts. */
   readonly isOver: () => boolean;
-  /** True if the result counts, because the response has ended with this call. */
+  /** Returns true if the result counts, because the response has ended with this call. */
   readonly isAdopted: () => boolean;
   /** Returns the result, or an error result that replaces it. */
   readonly checkResult: (part: ToolResultPart) => ToolResultPart;
-  /** Called before the tool runs, if it runs a sub-agent. */
+  /** Called before the tool runs. The argument is undefined if the tool runs no sub-agent. */
   readonly onChild: (childCall: ChildCall | undefined) => void;
-  /** Further records to write with the result. */
+  /** Returns the records of a hand-off, which are written with the result. */
   readonly handOffDrafts: (part: ToolResultPart) => readonly DraftRecord[];
 }
 
@@ -68,7 +68,7 @@ export async function executeOnce(
   await journal.write([...before, { ...at, fact: { ...named, ...child } }]);
   onChild(childCall);
   const performed = await runAndReport(ready, executionId, childCall, options);
-  // The next process continues the sub-agent in another execution.
+  // The next process continues the sub-agent in a new execution.
   if (childCall?.isLeft) return { type: 'done' };
   if (childCall?.isParked && !isOver()) {
     await journal.write([executionFinished(at, about, false, 'parked')]);
@@ -90,8 +90,9 @@ export async function executeOnce(
 }
 
 /**
- * Creates the call of a sub-agent. A call that was parked, or lost with its process, continues with the
- * same session. Few agents have sub-agents, so the code loads on demand.
+ * Creates the object that connects the call to its sub-agent. If the call was parked, or its process
+ * died, the sub-agent continues in the same session. The code loads on demand, because few agents have
+ * sub-agents.
  */
 async function createChildCall(
   { call }: CheckedToolCall,
@@ -107,8 +108,8 @@ async function createChildCall(
 }
 
 /**
- * Ends a sub-agent that is parked, or whose process died, because the caller was aborted. The tool
- * runs with a signal that is already aborted.
+ * Ends a sub-agent that is parked or whose process died. Called because the caller was aborted. It runs
+ * the tool with a signal that is already aborted.
  */
 export async function stopChild(
   ready: CheckedToolCall,
@@ -134,7 +135,7 @@ async function runToEnd({ tool, input }: CheckedToolCall, context: ToolContext):
     if (Symbol.asyncIterator in execution) for await (const _text of execution);
     else await execution;
   } catch {
-    // The caller is aborted in any case.
+    // The error does not matter, because the caller is aborted in any case.
   }
 }
 
@@ -148,7 +149,7 @@ async function runAndReport(
   const { settings, journal } = context;
   const { tool, input, call } = ready;
   const { toolCallId } = call;
-  // An abort may arrive while the start record is written.
+  // An abort may have arrived while the start record was written.
   if (isOver()) return stoppedEarly;
   const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
   const update = (text: string) => progress.add(String(text));
@@ -180,8 +181,8 @@ function contextOf(
 }
 
 /**
- * The result part for the model. If the output cannot be stored, the result says that the tool has
- * run.
+ * Returns the result part for the model. If the output cannot be stored, the part is an error that says
+ * that the tool has run.
  */
 async function storeOutput(
   { call, tool }: CheckedToolCall,
@@ -224,7 +225,10 @@ function executionFinished(
   return { ...at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
 }
 
-/** Maximum progress text of one execution. Further text is dropped, with a note. */
+/**
+ * Maximum length of the progress text of one execution, in characters. The writer drops further text and
+ * adds a note.
+ */
 const maxLength = 1_000_000;
 const truncatedNote = '\n[… and so on …]';
 
@@ -251,7 +255,7 @@ class ProgressWriter {
     if (!this.#isWriting) this.#flush();
   }
 
-  /** Ignores all later progress. */
+  /** Writes the text that is left, and ignores all later text. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -264,7 +268,7 @@ class ProgressWriter {
     this.#isWriting = text !== '';
     if (text === '') return;
     const done = () => this.#flush();
-    // If this write fails, the run's own next write fails too and reports it.
+    // An error is ignored here, because the run's own next write fails too and reports it.
     this.#write(text).then(done, done);
   }
 }

@@ -13,8 +13,8 @@ type PreparedCall =
   | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
 
 /**
- * Checks whether a call can run. The error message is written for the model. A tool never runs with
- * partial or invalid input.
+ * Finds the tool of a call and validates the input. Returns an error with a message for the model if the
+ * call cannot run, so a tool never runs with partial or invalid input.
  */
 export async function prepareCall(
   call: ToolCallPart,
@@ -68,7 +68,7 @@ function summaryOf(tool: Tool, input: unknown): string {
   }
 }
 
-/** The request offered the tool, but the agent does not have it any more. */
+/** Returns the message for a tool that the request offered but that the agent no longer has. */
 function goneToolMessage(name: string): string {
   return `The tool ${name} is no longer available. Continue without it.`;
 }

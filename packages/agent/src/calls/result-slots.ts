@@ -12,7 +12,10 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 
-/** The results of one attempt's calls: parts of one tool item, in the order of the calls. */
+/**
+ * The results of one attempt's calls. They are parts of one tool item, in the order of the calls. Its
+ * methods return the records to write.
+ */
 export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
@@ -20,7 +23,7 @@ export class ResultSlots {
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
-  /** If `itemId` is given, its open parts are continued. */
+  /** Continues the open parts of the item `itemId`, if it is given. */
   constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
     this.#at = at;
     this.#ids = ids;
@@ -33,8 +36,8 @@ export class ResultSlots {
   }
 
   /**
-   * Reserves a result part for each call, so that results stay in call order whichever finishes
-   * first.
+   * Reserves a result part for each call, so that the results stay in the order of the calls, whichever
+   * call finishes first.
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
@@ -49,25 +52,25 @@ export class ResultSlots {
     return this.#open.get(id)?.isOpen ?? false;
   }
 
-  /** Appends progress text. */
+  /** Returns the records that append progress text to the result part of a call. */
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
     if (place?.isOpen) place.append(text);
     return this.#takeDrafts();
   }
 
-  /** Commits the result, which replaces the progress text. */
+  /** Returns the records that commit the result, which replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#takeDrafts();
   }
 
-  /** Ignores everything that comes later. */
+  /** Ignores everything that is appended or filled later. */
   close(): void {
     this.#open.clear();
   }
 
-  /** Retracts all results of the attempt. */
+  /** Returns the records that retract all results of the attempt. */
   retract(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item) return [];
@@ -76,7 +79,7 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Finishes the tool item. */
+  /** Returns the record that finishes the tool item, if it is not finished. */
   finish(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item || item.finished !== undefined) return [];

@@ -10,7 +10,7 @@ export interface ToolRunResult {
 
 interface RunToolOptions {
   readonly clock: Clock;
-  /** How long to wait for a tool after it was asked to stop. */
+  /** How long to wait for a tool after its signal aborted, in milliseconds. */
   readonly graceMs: number;
   /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
@@ -71,7 +71,10 @@ function isGenerator(execution: unknown): execution is Generator {
   return typeof execution === 'object' && execution !== null && Symbol.asyncIterator in execution;
 }
 
-/** Sends what the generator yields as progress. On abort the generator is asked to return. */
+/**
+ * Sends each value that the generator yields as progress, and returns its return value. On abort, the
+ * generator is asked to return.
+ */
 async function drainGenerator(
   execution: Generator,
   { update }: Pick<ToolContext, 'update'>,
@@ -87,8 +90,8 @@ async function drainGenerator(
 }
 
 /**
- * A tool that returned normally after its timeout still did not complete: the result gets an error
- * note.
+ * Turns the output of a tool that was stopped into an error with a note. A tool that returns normally
+ * after its timeout did not complete either.
  */
 function withStopNote(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
   return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };

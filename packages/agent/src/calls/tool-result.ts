@@ -68,7 +68,7 @@ export async function createResultPart(
   };
 }
 
-/** True if the attachment is the full text of a result that was clipped. */
+/** True if the attachment is the full text of a result whose text was clipped. */
 export function isFullOutput(
   { source }: MediaPart | FilePart,
   { metadata }: { readonly metadata?: Metadata | undefined },
@@ -85,7 +85,7 @@ function clipMiddle(text: string, most: number, hash: string): string {
   return (start + note + end).toWellFormed();
 }
 
-/** A result part that reports an error. */
+/** Returns a result part that reports an error. */
 export function errorResult({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
 }

@@ -20,20 +20,22 @@ import { cacheHints } from './cache-hints.ts';
 /** The part of the loop state that requests depend on. */
 type RequestState = Pick<LoopState, 'compacted' | 'rejectedReasoning' | 'inputs'>;
 
-/** The context items of a request, before `prepareStep` changes them. */
+/** Returns the context items of a request, before `prepareStep` changes them. */
 export async function contextItems(
   { contextFilters }: Settings,
   state: FoldState,
   { compacted, rejectedReasoning, inputs }: RequestState,
 ): Promise<readonly Item[]> {
   const accepted = guardedItems(withoutReasoning(state, rejectedReasoning), inputs);
-  // Items are clipped only if they did not fit, so the code loads on demand.
+  // The code loads on demand, because items are clipped only if the context was too long.
   const clip = compacted.clipped.size > 0 ? (await import('./clip-item.ts')).clipItem : undefined;
   const context = applyCompaction(accepted, compacted, clip);
   return contextFilters.reduce((items, filter) => filter(items), context);
 }
 
-/** The changes of `prepareStep`. Empty if the agent does not prepare its steps. */
+/**
+ * Returns the changes that `prepareStep` makes to the request. Empty if the agent has no `prepareStep`.
+ */
 export async function prepareRequest(
   settings: Settings,
   state: FoldState,
@@ -46,7 +48,7 @@ export async function prepareRequest(
   return settings.prepareStep({ ...step, step: finished, items }, settings);
 }
 
-/** Builds the request for a model: instructions, the context items and the tools. */
+/** Builds the request for a model from the instructions, the context items and the tools. */
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
@@ -76,7 +78,7 @@ export async function buildRequest(
   };
 }
 
-/** The tools that a step offers, in the order of the agent. */
+/** Returns the tools that a step offers, in the order of the agent. `names` undefined means all tools. */
 export function offeredTools(
   tools: Settings['tools'],
   names: readonly string[] | undefined,
@@ -85,7 +87,10 @@ export function offeredTools(
   return new Map([...tools].filter(([name]) => names.includes(name)));
 }
 
-/** The provider asks for MCP approvals by itself, so no request declares the tool that answers. */
+/**
+ * Returns the definition of a tool for the request. The tool that answers MCP approvals has none, because
+ * the provider asks for these approvals by itself.
+ */
 function toolDefinition(tool: Tool): readonly ToolDefinition[] {
   const { name, description, inputSchema, strict, answers, providerOptions } = tool;
   if (answers === 'openai.mcp_approval') return [];
@@ -102,8 +107,8 @@ function toolDefinition(tool: Tool): readonly ToolDefinition[] {
 }
 
 /**
- * The transcript without the reasoning of the turns before this one. A provider has rejected it, and
- * it stays out, so that the prefix of later requests does not change again.
+ * Returns the transcript without the reasoning of the turns before `beforeTurn`. A provider has rejected
+ * that reasoning. Later requests omit it too, so that their prefix does not change again.
  */
 function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[] {
   return toArray(state.items).map((itemState) => {
@@ -114,8 +119,8 @@ function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[]
 }
 
 /**
- * The items with the changes of guardrails: changed inputs are replaced, and inputs for which a
- * guardrail stopped a run are left out.
+ * Returns the items as the guardrails changed them. Changed inputs are replaced, and inputs for which a
+ * guardrail stopped the run are removed.
  */
 export function guardedItems(
   items: readonly Item[],
@@ -130,14 +135,14 @@ export function guardedItems(
   });
 }
 
-/** True for an item that only holds the new content of another one. */
+/** True for an item that only holds the new content of another item. */
 function isReplacement({ kind, metadata }: Item): boolean {
   return kind === 'context' && metadata?.['guardrail'] === true;
 }
 
 /**
- * Tells the model which arguments a call ran with, if they were changed. The call itself stays as
- * the model made it: providers sign it, store it, or compare it with what they answered.
+ * Adds a note to each result whose call ran with changed arguments. The call itself keeps the model's
+ * arguments, because providers sign calls, store them, or compare them with their own answer.
  */
 function withChangedInputs(item: Item): Item {
   if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
@@ -166,8 +171,8 @@ function systemItem(text: string): Item {
 }
 
 /**
- * Loads blobs into the item, because providers take bytes. Full outputs of clipped results are left
- * out.
+ * Loads the bytes of blobs into the item, because providers accept only bytes. Full outputs of clipped
+ * results are not loaded.
  */
 export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
   if (!item.parts.some(hasBlob)) return item;
@@ -197,8 +202,8 @@ async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
 }
 
 /**
- * The context items: the transcript without the items that the summary covers, plus the summary.
- * `clip` shortens the items that did not fit.
+ * Returns the context items: the transcript without the items that the summary covers, plus the summary.
+ * `clip` shortens the items that were too long.
  */
 export function applyCompaction(
   items: readonly Item[],

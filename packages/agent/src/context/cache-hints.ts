@@ -4,15 +4,15 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { CacheOption, CacheSettings } from '../contract/settings.ts';
 
 /**
- * The hints for the prompt cache of a request. They mark three points:
+ * Returns the hints for the provider's prompt cache. They mark three points of a request:
  *
  * - The end of the instructions, which other sessions of the agent share.
- * - The end of the previous request. The provider has stored the prefix up to there. An exact mark
- *   finds it however much the last answer and its results have added; Anthropic searches only 20
- *   blocks before a mark.
+ * - The end of the previous request. The provider has stored the prefix up to that point. Without this
+ *   mark a long answer could hide the prefix, because Anthropic searches only the 20 blocks before a
+ *   mark.
  * - The end of this request, which the next request repeats.
  *
- * The points depend only on the items, so that any process computes the same ones.
+ * The points depend only on the items, so any process computes the same points.
  */
 export function cacheHints(
   items: readonly Item[],
@@ -43,14 +43,18 @@ function isInput({ kind }: Item): boolean {
   return kind !== 'assistant' && kind !== 'notification';
 }
 
-/** An instruction after the last answer can still be sent in another form, so it is no point yet. */
+/**
+ * True if the item is an input whose form is final. An instruction after the last answer can still be
+ * sent in another form, so the cache must not end there.
+ */
 function isSettledInput(item: Item): boolean {
   return isInput(item) && !isInstruction(item);
 }
 
 /**
- * Requests with the same key reach the same cache. A hash, because a session's id can contain a name
- * and can be longer than the 64 characters that OpenAI accepts. FNV-1a, 64 bits.
+ * Returns the cache key of a session, because requests with the same key reach the same cache. The key is
+ * a hash (FNV-1a, 64 bits). A session id can contain a name, and can be longer than the 64 characters
+ * that OpenAI accepts.
  */
 function cacheKey(session: SessionId): string {
   let hash = 0xcbf29ce484222325n;

@@ -11,13 +11,16 @@ import {
 } from '@millrace/core';
 import { isFullOutput } from '../calls/tool-result.ts';
 
-/** No item is clipped below this length, because its note needs a place. In characters. */
+/**
+ * The shortest length to which an item is clipped, in characters. The note about the clipping needs this
+ * space.
+ */
 export const minClippedLength = 200;
 
-/** A picture costs about as much as this many characters, whatever its size in bytes. */
+/** The number of characters that a picture counts as, whatever its size in bytes. */
 const mediaLength = 4000;
 
-/** The length of an item in a request, in characters. Pictures count as `mediaLength`. */
+/** Returns the length of an item in a request, in characters. A picture counts as `mediaLength`. */
 export function itemLength({ parts }: Item): number {
   return parts.reduce((total, part) => total + partLength(part), 0);
 }
@@ -56,9 +59,9 @@ function fileLength({ source }: FilePart): number {
 }
 
 /**
- * Shortens an item to about `maxLength` characters. Long texts, arguments and results lose their
- * middle. Attachments become a note. Reasoning and blocks of hosted tools are removed, because a
- * provider rejects a changed one.
+ * Shortens an item to about `maxLength` characters. Long texts, arguments and results lose their middle.
+ * Attachments become a note. Reasoning and blocks of hosted tools are removed, because a provider rejects
+ * such a part if it was changed.
  */
 export function clipItem(item: Item, maxLength: number): Item {
   const lengths = item.parts.map(partLength);
@@ -71,8 +74,8 @@ export function clipItem(item: Item, maxLength: number): Item {
 }
 
 /**
- * The largest length that each entry may keep so that all of them fit into `total`. Short entries
- * stay whole, and the long ones share the rest.
+ * Returns the largest length that each entry may keep so that all entries fit into `total`. Short entries
+ * stay whole, and the long ones share the rest. Infinity if all entries fit.
  */
 export function fairShare(lengths: readonly number[], total: number): number {
   let left = Math.max(0, total);
@@ -118,7 +121,10 @@ function attachmentNote(part: MediaPart | FilePart): string {
   return `[… ${name} (${part.mimeType.slice(0, 50)}) is left out to fit the model's context …]`;
 }
 
-/** Removes the middle of a text and says how much is missing. Longer than `maxLength` by nothing. */
+/**
+ * Removes the middle of a text and adds a note with the number of removed characters. The result is at
+ * most `maxLength` long, if the note itself fits.
+ */
 export function clipText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const note = (omitted: number) =>
@@ -129,7 +135,7 @@ export function clipText(text: string, maxLength: number): string {
   return (start + note(text.length - room) + end).toWellFormed();
 }
 
-/** The arguments stay valid JSON: only the texts inside them are clipped. */
+/** Clips the texts inside the arguments of a call, so that the arguments stay valid JSON. */
 function clipCall(part: ToolCallPart, maxLength: number): ToolCallPart {
   const { toolCallId, name, providerState } = part;
   const parsed = parseJson(part.arguments);

@@ -4,11 +4,11 @@ import { assertKnownOptions } from '../known-options.ts';
 
 /** Options of `dropReasoning` and `dropFailedResults`. */
 export interface DropOptions {
-  /** How many of the last answers stay unchanged. Default: 1. */
+  /** The number of the last answers that stay unchanged. Default: 1. */
   readonly keepAnswers?: number | undefined;
 }
 
-/** Removes reasoning from all but the last answers. */
+/** Returns a filter that removes reasoning from all but the last answers. */
 export function dropReasoning(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropReasoning', options, { keepAnswers: true });
   const { keepAnswers = 1 } = options;
@@ -18,7 +18,10 @@ export function dropReasoning(options: DropOptions = {}): ContextFilter {
     );
 }
 
-/** Shortens failed tool results to "It failed." in all but the last answers. */
+/**
+ * Returns a filter that shortens failed tool results to "It failed.". The results of the last answers do
+ * not change.
+ */
 export function dropFailedResults(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropFailedResults', options, { keepAnswers: true });
   const { keepAnswers = 1 } = options;

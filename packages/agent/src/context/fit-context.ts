@@ -1,17 +1,17 @@
 import type { Item, ItemId } from '@millrace/core';
 import { clipItem, fairShare, itemLength, minClippedLength } from './clip-item.ts';
 
-/** Which items a compaction removes from the context, and which it clips. */
+/** The plan of a compaction: the items that it removes from the context, and the items that it clips. */
 export interface ContextPlan {
   /** The items that the summary replaces, in order. */
   readonly covered: readonly ItemId[];
-  /** How many steps they are. */
+  /** The number of steps that the summary replaces. */
   readonly steps: number;
   /** The items that are sent clipped, and their maximum length in characters. */
   readonly clipped: readonly ClippedItem[];
   /** The maximum length of the summary, in characters. */
   readonly summaryLength: number;
-  /** The length of the context afterwards, in characters. */
+  /** The length of the context after the compaction, in characters. */
   readonly length: number;
 }
 
@@ -21,24 +21,27 @@ interface ClippedItem {
   readonly maxLength: number;
 }
 
-/** What a plan has to achieve. */
+/** The limits that a plan has to keep. */
 export interface ContextAim {
-  /** The plan keeps at most this many of the newest steps in the context, and at least one. */
+  /**
+   * Maximum number of the newest steps that stay in the context. If it is at least 1, the last step
+   * always stays.
+   */
   readonly keepSteps: number;
   /** The maximum length of the context, in characters. */
   readonly maxLength: number;
-  /** Whether the last step may be clipped if it is longer than that alone. */
+  /** True if the last step may be clipped when it alone is longer than `maxLength`. */
   readonly clips: boolean;
-  /** The id of the item with the earlier summary. It is always replaced. */
+  /** The id of the item with the earlier summary. A new summary always replaces it. */
   readonly summaryId: ItemId;
 }
 
-/** The share of the context that the summary may use. */
+/** The share of the maximum length that the summary may use. */
 const summaryShare = 0.25;
 
 /**
- * Plans a compaction: as many of the last steps stay as fit. If the last step alone is too long, its
- * items are clipped. The plan depends on nothing but the arguments.
+ * Plans a compaction. As many of the last steps stay as fit into the maximum length. If the last step
+ * alone is too long, its items are clipped. The plan depends only on the arguments.
  */
 export function planCompaction(context: readonly Item[], aim: ContextAim): ContextPlan {
   const { keepSteps, maxLength, clips, summaryId } = aim;
@@ -48,7 +51,7 @@ export function planCompaction(context: readonly Item[], aim: ContextAim): Conte
   let first = steps.length;
   for (let length = 0; first > 0 && steps.length - first < keepSteps; first--) {
     length += stepLength(steps[first - 1]);
-    // The last step always stays, if any step has to.
+    // If `keepSteps` is at least 1, the last step always stays, even if it is too long.
     if (length > room && first < steps.length) break;
   }
   const kept = steps.slice(first).flat();
@@ -66,7 +69,7 @@ export function planCompaction(context: readonly Item[], aim: ContextAim): Conte
   };
 }
 
-/** The length of a context, in characters. */
+/** Returns the length of a context, in characters. */
 export function contextLength(context: readonly Item[]): number {
   return stepLength(context);
 }
@@ -83,7 +86,10 @@ function clipsFor(items: readonly Item[], room: number): readonly ClippedItem[] 
   );
 }
 
-/** A step is an input, or an answer with the results of its calls. They stay together. */
+/**
+ * Groups the items into steps. A step is an input, or an answer with the results of its calls. A
+ * compaction never splits a step.
+ */
 function toSteps(context: readonly Item[]): readonly (readonly Item[])[] {
   const steps: Item[][] = [];
   for (const item of context) {

@@ -5,7 +5,7 @@ import type { PreparedStep, ResolvedStep, Settings } from '../contract/settings.
 import { assertKnownOptions } from '../known-options.ts';
 import { checkPrices } from '../run/limits.ts';
 
-/** Checks what `prepareStep` returned, and adds the agent's providers as fallbacks. */
+/** Validates the return value of `prepareStep`, and adds the agent's providers as fallbacks. */
 export function resolveStep(
   prepared: PreparedStep | undefined,
   { providers, tools, limits }: Settings,
@@ -39,7 +39,7 @@ const optionNames = {
   request: true,
 } as const;
 
-/** Names in other libraries. */
+/** Hints for field names that other libraries use. */
 const hints: Readonly<Record<string, string | undefined>> = {
   model: 'Use provider',
   activeTools: 'Use tools',
@@ -49,8 +49,8 @@ const hints: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * The tools in the order of the agent, so that the same tools give the same request. Undefined if these
- * are all tools, because such a step is like any other.
+ * Returns the names in the order of the agent's tools, so that the same tools always give the same
+ * request. Undefined if the list has all tools of the agent, which is the same as no list.
  */
 function offeredTools(
   names: readonly string[],

@@ -1,20 +1,29 @@
 import type { StepSource } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 
-/** The tools of an agent that come and go: those that its functions return for one turn. */
+/**
+ * Holds the tools that the agent's functions return for one turn. Such tools can change from turn to
+ * turn.
+ */
 export class StepToolbox {
   #turn = 0;
   #agent: Settings | undefined;
   #settings: Settings | undefined;
 
-  /** The settings with the tools of the current turn. */
+  /**
+   * Returns the settings with the tools of the turn, or `active` itself if no tools were loaded for that
+   * turn.
+   */
   apply(active: Settings, turn: number | undefined): Settings {
     return this.#settings !== undefined && this.#agent === active && this.#turn === turn
       ? this.#settings
       : active;
   }
 
-  /** Calls the functions of the agent, once for each turn. Throws what they throw. */
+  /**
+   * Calls the agent's functions that return tools, once for each turn. Rejects with the error that a
+   * function throws.
+   */
   async load(active: Settings, turn: number, source: StepSource): Promise<void> {
     if (active.stepTools.length === 0) return;
     if (this.#agent === active && this.#turn === turn) return;

@@ -4,7 +4,10 @@ import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
 
-/** The tools of an agent in a turn, by name. */
+/**
+ * Returns the tools of an agent in a turn, by name. They are its fixed tools, and the tools that its
+ * functions return.
+ */
 export async function resolveTools(
   active: Settings,
   turn: number,
@@ -23,7 +26,7 @@ export async function resolveTools(
   return tools;
 }
 
-/** Checks what a function returned, because user code may return anything. */
+/** Validates the return value of one of the agent's functions, because user code may return anything. */
 function readTools(returned: unknown): readonly Tool[] {
   const isTool = (tool: Partial<Tool> | null) =>
     typeof tool?.name === 'string' && typeof tool.validate === 'function';

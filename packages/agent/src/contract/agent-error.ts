@@ -11,26 +11,26 @@ export type AgentErrorCode =
   | 'no_price'
   /** Two tools, or two agents, have the same name. */
   | 'name_taken'
-  /** The session was handed off to an agent that this agent does not know. */
+  /** The session was handed off to an agent that this agent cannot hand off to. */
   | 'unknown_agent'
   /** The session has a `must_understand` fact that this version does not support. */
   | 'not_understood'
-  /** The current turn has no such call. */
+  /** The current turn has no call with this id. */
   | 'no_such_call'
-  /** The call is decided, or its run has ended. `place.decision` says what was decided. */
+  /** The call is decided, or its run has ended. `place.decision` is the decision. */
   | 'already_decided'
-  /** The call has another output already. */
+  /** The call already has another output. */
   | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
-  /** The run was left with the `leave` signal and can be resumed. */
+  /** The run stopped because of its `leave` signal. It can be resumed. */
   | 'left'
-  /** The log is full. `place.through` is the last offset that is stored. */
+  /** The storage of the log is full. `place.through` is the last offset that is stored. */
   | 'storage_full'
-  /** A bug in the loop: it makes no progress. */
+  /** The loop makes no progress, because of a bug. */
   | 'stuck'
-  /** The session cannot be replayed, because some of its deltas are gone. */
+  /** The session cannot be replayed, because some of its deltas were removed. */
   | 'not_replayable'
   /** A record does not follow from the records before it. */
   | 'not_foldable';
@@ -50,7 +50,7 @@ export class AgentError extends MillraceError<AgentErrorCode> {
   }
 }
 
-/** The message of an error, whatever value was thrown. Never throws. */
+/** Returns the message of an error, whatever value was thrown. Never throws. */
 export function textOfError(error: unknown): string {
   try {
     const text: unknown = error instanceof Error ? error.message : String(error);

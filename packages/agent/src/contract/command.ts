@@ -4,8 +4,8 @@ import type { ApproveOptions, ClientToolResult, DenyOptions, RunInput } from './
 /** A command to a session, as a program submits it with `submitCommand`. */
 export type SessionCommand =
   /**
-   * Input for the agent. `steer` adds it to the next request. `follow_up` answers it when the run would
-   * end. Default: `follow_up`.
+   * Input for the agent. With `steer`, the input joins the next request. With `follow_up`, the agent
+   * answers it when the run would otherwise end. Default: `follow_up`.
    */
   | {
       readonly type: 'message';
@@ -18,7 +18,7 @@ export type SessionCommand =
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** Summarizes older items. */
   | { readonly type: 'compact' }
-  /** Withdraws a message that is still queued, by its key. */
+  /** Withdraws a message that is still queued. `key` is the key of the message. */
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of a rule. */
   | { readonly type: 'revoke'; readonly rule: string }
@@ -26,14 +26,14 @@ export type SessionCommand =
   | ({ readonly type: 'approve'; readonly toolCallId: string } & ApproveOptions)
   /** Denies a call that waits for approval. */
   | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions)
-  /** The output of a tool that a client runs. It is checked when the loop reads it. */
+  /** The output of a tool that a client runs. The loop validates it when it reads the command. */
   | ({ readonly type: 'tool_output'; readonly toolCallId: string } & ClientToolResult);
 
 /** A command as the log stores it. Commands travel as JSON and may come from any process. */
 export type Command =
   /**
-   * Input for the agent: it joins the next request (`steer`), or starts a turn when the run would
-   * end (`follow_up`).
+   * Input for the agent. With `steer`, it joins the next request. With `follow_up`, it starts a turn when
+   * the run would otherwise end.
    */
   | {
       readonly type: 'message';
@@ -45,14 +45,14 @@ export type Command =
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** Compacts the context now, whatever its length. */
   | { readonly type: 'compact' }
-  /** Withdraws a message that is still queued, by the key that it was submitted with. */
+  /** Withdraws a message that is still queued. `key` is the key with which the message was submitted. */
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of this rule. */
   | { readonly type: 'revoke'; readonly rule: string }
   | Decision
   | OutputCommand;
 
-/** The output of a tool that a client runs, or the error with which it failed. */
+/** The output of a tool that a client runs, or the error with which the tool failed. */
 export interface OutputCommand {
   readonly type: 'tool_output';
   readonly toolCallId: ToolCallId;
@@ -61,7 +61,7 @@ export interface OutputCommand {
   readonly by?: string | undefined;
 }
 
-/** The key of the command with the output of a call. A call has one output, so it has one key. */
+/** Returns the key of the command with the output of a call. A call has one output, so it has one key. */
 export function toolOutputKey(toolCallId: string): string {
   return `tool output ${toolCallId}`;
 }
@@ -70,10 +70,13 @@ export type Decision =
   | {
       readonly type: 'approve';
       readonly toolCallId: ToolCallId;
-      /** Replaces the input of the call. */
+      /** The input that replaces the model's input. */
       readonly input?: JsonValue | undefined;
       readonly by?: string | undefined;
-      /** Also allows other calls with the same rule, until this time or until the session ends. */
+      /**
+       * The time until which other calls with the same rule are allowed too, in milliseconds since 1970.
+       * `session` means until the session ends. Default: only this call is allowed.
+       */
       readonly until?: number | 'session' | undefined;
     }
   | {
@@ -87,8 +90,8 @@ export interface QueuedCommand {
   readonly key: string;
   /**
    * A command of a known type that cannot be decoded is `unreadable`. A command of an `unknown` type
-   * comes from a later version or another program. The loop removes both from the queue, and the log
-   * says why.
+   * comes from a later version or another program. The loop removes both from the queue and writes the
+   * reason to the log.
    */
   readonly command:
     | Command

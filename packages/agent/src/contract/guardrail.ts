@@ -1,38 +1,38 @@
 import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
 import type { CheckedToolCall, StepInfo, Tool } from './tool.ts';
 
-/** The step in which a guardrail checks something, and the signal that ends the check. */
+/** The step in which a guardrail checks content, and the signal that ends the check. */
 export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
   /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
   readonly signal: AbortSignal;
 }
 
-/** The content is fine. */
+/** The verdict that accepts the content. */
 export type PassVerdict = 'pass';
 
-/** Ends the run with the stop reason `blocked`. */
+/** The verdict that ends the run with the stop reason `blocked`. */
 export interface StopVerdict {
   readonly verdict: 'stop';
-  /** Why, for the log and for `result.guardrail`. */
+  /** The reason, for the log and for `result.guardrail`. */
   readonly reason: string;
 }
 
 /**
- * Asks the user, as an approval does. If the user denies, the run ends as with `stop`. The denial of a
- * tool call answers only that call, and the run goes on.
+ * The verdict that asks the user, as an approval does. If the user denies, the run ends as with `stop`.
+ * If the user denies a tool call, only that call fails, and the run goes on.
  */
 export interface AskVerdict {
   readonly verdict: 'ask';
-  /** Why, for the user. */
+  /** The reason, which the user sees. */
   readonly reason?: string | undefined;
 }
 
-/** Replaces what was checked. */
+/** The verdict that replaces the content. */
 export interface ChangeVerdict<Value> {
   readonly verdict: 'change';
   /** The new content. */
   readonly to: Value;
-  /** Why, for the log. */
+  /** The reason, for the log. */
   readonly reason?: string | undefined;
 }
 
@@ -54,14 +54,19 @@ export interface CheckedOutput {
   readonly value?: JsonValue | undefined;
   /** The answer, with the changes of the guardrails before this one. */
   readonly item: Item;
-  /** False if the answer has tool calls, so that the run goes on after it. */
+  /** False if the answer has tool calls, because the run then goes on after the answer. */
   readonly isFinal: boolean;
 }
 
 interface GuardrailFields {
-  /** The name, for the log and for `result.guardrail`. Unique within an agent. */
+  /**
+   * The name of the guardrail, for the log and for `result.guardrail`. It must be unique within an agent.
+   */
   readonly name: string;
-  /** A check that takes longer fails, and the run ends with an error. Default: 30 s. */
+  /**
+   * Maximum duration of a check. A check that takes longer fails, and the run ends with an error.
+   * Default: 30 s.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -70,8 +75,8 @@ type Returns<Verdict> = Verdict | Promise<Verdict>;
 /** Options of `inputGuardrail`. */
 export interface InputGuardrailOptions<Context = unknown> extends GuardrailFields {
   /**
-   * Checks one input. `to` of a change is a text, or parts. To type the context of runs, annotate the
-   * second parameter: `GuardrailStep<Desk>`.
+   * Checks one input. In a change, `to` is a text or a list of parts. To type the context of runs,
+   * annotate the second parameter: `GuardrailStep<Desk>`.
    */
   check(
     input: CheckedInput,
@@ -82,12 +87,13 @@ export interface InputGuardrailOptions<Context = unknown> extends GuardrailField
 /** Options of `outputGuardrail`. */
 export interface OutputGuardrailOptions<Context = unknown> extends GuardrailFields {
   /**
-   * Holds each answer back until the check has passed it: nothing of it is on the log or shown before.
-   * A check of a held answer cannot ask, because nobody could see the answer. Default: false.
+   * Holds each answer back until the check has passed it. Until then no part of the answer is on the log
+   * or shown. The check of a held answer cannot ask the user, because the user could not see the answer.
+   * Default: false.
    */
   readonly hold?: boolean | undefined;
   /**
-   * Checks one answer. `to` of a change is the new text, or `{ value }` for an agent with an `output`
+   * Checks one answer. In a change, `to` is the new text, or `{ value }` for an agent with an `output`
    * schema.
    */
   check(
@@ -107,7 +113,7 @@ export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unkno
   /** The tools whose calls are checked. Default: all tools. */
   readonly tools?: readonly Tools[] | undefined;
   /**
-   * Checks one call with valid input, before the `approve` policy. `to` of a change is the new input,
+   * Checks one call with valid input, before the `approve` policy. In a change, `to` is the new input,
    * which the tool's schema must accept.
    */
   check(
@@ -126,10 +132,16 @@ export interface Guardrail<Context = unknown> {
   readonly timeoutMs: number;
   /** True if answers are held back until the check has passed them. */
   readonly hold: boolean;
-  /** True in a replay, if answers were held back. Only the verdicts are then written again. */
+  /**
+   * True in a replay of a run in which answers were held back. The replay then writes only the verdicts
+   * again.
+   */
   readonly wasHeld?: boolean | undefined;
   /** The names of the tools whose calls are checked. Undefined: all tools. */
   readonly tools: readonly string[] | undefined;
-  /** Only for the compiler: the functions of the options have the types of what they check. */
+  /**
+   * Checks the content. The type of `checked` is `never`, because each option function takes another
+   * type.
+   */
   check(checked: never, step: GuardrailStep<Context>): unknown;
 }

@@ -14,20 +14,20 @@ import type { QueuedCommand } from './command.ts';
 import type { BlockedBy } from './run.ts';
 
 /**
- * The state of the loop: everything about a session, besides its items, that the loop needs. It is
- * a fold of the log.
+ * The state of the loop. It has everything that the loop needs to know about a session, except its items.
+ * It is a fold of the log.
  */
 export interface LoopState {
   readonly run: RunState | undefined;
-  /** The current turn: started and not finished. */
+  /** The current turn, which has started and not finished. */
   readonly turn: TurnState | undefined;
-  /** The trace of the current or last run. A turn that waits continues in it. */
+  /** The trace of the current or last run. A turn that waits continues in this trace. */
   readonly trace: TraceContext | undefined;
   /** The number of the last turn. */
   readonly lastTurn: number;
-  /** How the last finished turn ended. */
+  /** The stop of the last finished turn. */
   readonly lastStop: Stop | undefined;
-  /** The last error of this run. */
+  /** The last error of the current run. */
   readonly lastError: ErrorInfo | undefined;
   /** True if there is input that no request has contained yet. */
   readonly hasInput: boolean;
@@ -38,7 +38,7 @@ export interface LoopState {
    * again. 0 if none was rejected.
    */
   readonly rejectedReasoning: number;
-  /** Tokens of the last request and its answer: an estimate for the next request. */
+  /** The number of tokens of the last request and its answer. It is an estimate for the next request. */
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
@@ -46,7 +46,7 @@ export interface LoopState {
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
   readonly blockedBy: BlockedBy | undefined;
-  /** Standing approvals: rule to the time until which it is allowed. */
+  /** The standing approvals, as rules with the time until which each is allowed. */
   readonly standingApprovals: ReadonlyMap<string, number>;
   /** The queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
@@ -54,24 +54,27 @@ export interface LoopState {
 
 /** The verdicts of guardrails on inputs. */
 export interface InputVerdicts {
-  /** By item and guardrail, as `verdictKey` joins them. Only for the inputs of the last request. */
+  /**
+   * The verdicts, by the key that `verdictKey` makes of the item and the guardrail. Only the inputs of
+   * the last request are included.
+   */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** True after a response to these inputs. The next verdict then starts anew. */
+  /** True after a response to these inputs. The next verdict then clears the map. */
   readonly isAnswered: boolean;
-  /** The items that requests contain instead of changed inputs. */
+  /** The id of each changed input, and the id of the item that requests contain in its place. */
   readonly replaced: ReadonlyMap<ItemId, ItemId>;
   /** The inputs that no request contains, because a guardrail stopped the run. */
   readonly withheld: ReadonlySet<ItemId>;
 }
 
-/** Names the verdict of a guardrail on an input. */
+/** Returns the key of a guardrail's verdict on an input. */
 export function verdictKey(item: ItemId, guardrail: string): string {
   return `${item} ${guardrail}`;
 }
 
 export interface Compacted {
   /**
-   * Items that are no longer sent: compacted items and the items in which summaries were written.
+   * The items that are no longer sent: compacted items, and the items in which summaries were written.
    */
   readonly covered: ReadonlySet<ItemId>;
   /** The text that replaces the compacted items. */
@@ -85,8 +88,8 @@ interface RunState {
   /** The number of the run's first turn. */
   readonly firstTurn: number;
   /**
-   * Turns that this run has started and finished. The first one may have been started by another
-   * run.
+   * The number of turns that this run has started. Another run may have started the first turn that this
+   * run finishes.
    */
   readonly turns: number;
   readonly finishedTurns: number;
@@ -99,48 +102,48 @@ interface Aborted {
 
 export interface TurnState {
   readonly turn: number;
-  /** The last attempt at the request; 0 before the first. */
+  /** The number of the last attempt at the request. 0 before the first attempt. */
   readonly attempt: number;
   readonly isSuperseded: boolean;
-  /** The item that the attempt writes to. */
+  /** The item that the attempt writes its answer to. */
   readonly itemId: ItemId | undefined;
-  /** The item with the results of its calls. */
+  /** The item with the results of the turn's calls. */
   readonly toolItemId: ItemId | undefined;
-  /** How the response ended. */
+  /** The stop of the response. Undefined while it streams. */
   readonly stop: Stop | undefined;
   readonly calls: ReadonlyMap<ToolCallId, CallState>;
   /** The agent that takes over after this turn. */
   readonly handedTo: string | undefined;
   /** True if the turn writes a summary and is not part of the conversation. */
   readonly isCompaction: boolean;
-  /** `LoopState.hasInput` before this turn. */
+  /** The value of `LoopState.hasInput` before this turn. */
   readonly hadInput: boolean;
   /** The verdicts of the guardrails on the answer of this attempt, by name. */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
   /** Set if a guardrail stopped the run in this turn, or failed. */
   readonly halt: GuardrailHalt | undefined;
-  /** The names of the tools that the request offered. Undefined for all tools of the agent. */
+  /** The names of the tools that the request offered. Undefined: all tools of the agent. */
   readonly offered: readonly string[] | undefined;
 }
 
-/** How a guardrail ended a turn. */
+/** The guardrail that ended a turn. */
 interface GuardrailHalt {
   readonly by: string;
-  /** True if the guardrail failed instead of deciding. */
+  /** True if the guardrail failed and therefore gave no verdict. */
   readonly isError: boolean;
 }
 
-/** Decisions on a call and its executions. The result itself is in the tool item. */
+/** The decisions on a call, and its executions. The result itself is in the tool item. */
 export interface CallState {
   readonly isAsked: boolean;
-  /** Set if this is no call of the session but a question of a sub-agent. */
+  /** Set if this entry is not a call of the session but a question of a sub-agent. */
   readonly question: QuestionState | undefined;
   /** The rule that a standing approval would apply to. */
   readonly rule: string | undefined;
-  /** What the user was asked about, for example the real path of a file. */
+  /** The text that the user was asked about, for example the real path of a file. */
   readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
-  /** True if a client was asked for the output. */
+  /** True if a client was asked for the output of the call. */
   readonly isAwaited: boolean;
   readonly isRejected: boolean;
   /** The last execution. */
@@ -148,9 +151,9 @@ export interface CallState {
   readonly executions: number;
   /** The verdicts of the guardrails on this call, by name. */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** The input that a guardrail gave to the call, and its name. */
+  /** The input that a guardrail gave to the call, and the name of the guardrail. */
   readonly changed: ChangedInput | undefined;
-  /** Set if a guardrail asks about the call, with its reason. */
+  /** Set if a guardrail asks the user about the call, with the guardrail's reason. */
   readonly asking: { readonly reason: string | undefined } | undefined;
 }
 
@@ -176,12 +179,12 @@ export interface ApprovalAnswer {
 interface ExecutionState {
   readonly id: ExecutionId;
   readonly name: string;
-  /** True if the outcome is unknown, because the process died. */
+  /** True if the outcome is unknown, because the process died during the execution. */
   readonly isLost: boolean;
-  /** True if it ended without a result, because its sub-agent waits for an answer. */
+  /** True if the execution ended without a result, because its sub-agent waits for an answer. */
   readonly isParked: boolean;
   readonly isRunning: boolean;
-  /** The session of the sub-agent. */
+  /** The session of the sub-agent, if the tool runs one. */
   readonly child: SessionId | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { AgentEvent, LogRecord, RunId, TraceContext } from '@millrace/core';
 
-/** The run that a record belongs to, even if another process started it. */
+/** The run that a record belongs to, even if another process started the run. */
 export interface ObservedRun {
   readonly id: RunId;
   readonly trace?: TraceContext | undefined;
@@ -9,9 +9,10 @@ export interface ObservedRun {
 }
 
 /**
- * A function that is called after each record is committed, in order and once, with the record's
- * events. It is called inline, so it must not block. It cannot change the run, and it must not
- * modify its arguments. An observer that throws is reported and stays registered.
+ * A function that is called once after each record is committed, in the order of the records, with the
+ * record's events. The run waits for the call to return, so an observer must not block. It cannot change
+ * the run, and it must not modify its arguments. If an observer throws, `onDiagnostic` gets the error and
+ * the observer stays registered.
  */
 export type Observer = (
   record: LogRecord,

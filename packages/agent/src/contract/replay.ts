@@ -5,11 +5,11 @@ import type { Observer } from './observer.ts';
 export interface Divergence {
   /** The offset of the expected record. */
   readonly offset: number;
-  /** The recorded record. */
+  /** The record of the recording that the loop should have written. */
   readonly expected: LogRecord;
   /**
-   * The records that the loop tried to write instead. Empty if it waits for something that never
-   * comes.
+   * The records that the loop tried to write instead. Empty if the loop waits for something that never
+   * happens.
    */
   readonly found: readonly DraftRecord[];
   /** A sentence that describes the difference. */
@@ -25,10 +25,10 @@ export interface ReplayOptions {
 /** The result of a replay. */
 export interface ReplayResult {
   readonly session: SessionId;
-  /** The replayed records: all of them, or those before the divergence. */
+  /** The replayed records. They are all records of the session, or the records before the divergence. */
   readonly records: readonly LogRecord[];
-  /** The folded state of these records. */
+  /** The folded state of the replayed records. */
   readonly state: FoldState;
-  /** The first difference. Absent if the replay equals the recording. */
+  /** The first difference. Undefined if the replay equals the recording. */
   readonly divergence?: Divergence | undefined;
 }

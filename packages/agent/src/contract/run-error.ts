@@ -1,13 +1,13 @@
 import { MillraceError, type StopReason } from '@millrace/core';
 import type { BlockedResult, FailedResult, UnfinishedResult } from './run.ts';
 
-/** The codes of `RunError`: why the run did not finish normally. */
+/** The codes of `RunError`. They are the reasons why a run did not finish normally. */
 export type RunErrorCode = Exclude<StopReason, 'stop'>;
 
 /**
- * The error of `run.text()` and `run.value()` for a run that failed, or that was stopped, cut off or
- * parked. `result` is the complete result of the run. If `code` is `error`, `result.error` says what
- * failed.
+ * The error with which `run.text()` and `run.value()` reject if the run failed, or was stopped, cut off
+ * or parked. `result` is the complete result of the run. If `code` is `error`, `result.error` is the
+ * failure.
  */
 export class RunError extends MillraceError<RunErrorCode> {
   readonly result: FailedResult | BlockedResult | UnfinishedResult;

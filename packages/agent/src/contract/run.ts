@@ -20,9 +20,9 @@ import type {
 } from './typed-tools.ts';
 
 /**
- * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the
- * result has the `value` of the `output` schema, with `error` it has an `error`, and with `blocked` the
- * `guardrail` that stopped the run.
+ * The result of a run. A failed or aborted run has a result too. `reason` narrows the type. With `stop`,
+ * the result has the `value` of the `output` schema. With `error`, it has an `error`. With `blocked`, it
+ * has the `guardrail` that stopped the run.
  */
 export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
   | FinishedResult<Value, Tools>
@@ -32,21 +32,24 @@ export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
 
 interface ResultFields<Tools extends TypedTool> {
   readonly session: SessionId;
-  /** Why the run ended, with details. */
+  /** The reason why the run ended, with details. */
   readonly stop: Stop;
   /** The text of the last answer. */
   readonly text: string;
   /** The items that the run added to the transcript, without its input. */
   readonly items: readonly Item[];
-  /** The tool calls in these items that have a result, in order. */
+  /** The tool calls in `items` that have a result, in order. */
   readonly toolCalls: readonly ToolCall<Tools>[];
   /** The calls that wait for an approval. Pass them to `agent.approve` or `agent.deny`. */
   readonly pendingApprovals: readonly PendingApproval<Tools>[];
   /** The calls that a client has to run. Pass them to `agent.provideToolResult`. */
   readonly pendingToolCalls: readonly PendingToolCall<Tools>[];
-  /** Token usage of all attempts, including superseded ones and those of sub-agents. */
+  /** Token usage of all attempts. Superseded attempts and the attempts of sub-agents are included. */
   readonly usage: Usage;
-  /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
+  /**
+   * The same usage for each agent. The first entry is the agent's own usage, with `agent` undefined. The
+   * others are the sub-agents.
+   */
   readonly usageByAgent: readonly AgentUsage[];
 }
 
@@ -65,7 +68,7 @@ export interface FinishedResult<Value = unknown, Tools extends TypedTool = Typed
 export interface FailedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
   /** The same as `stop.reason`. */
   readonly reason: 'error';
-  /** What failed. */
+  /** The code and message of the failure. */
   readonly error: ErrorInfo;
   /** The value that user code threw. It exists only in this process and is not on the log. */
   readonly cause?: unknown;
@@ -77,7 +80,7 @@ export interface BlockedBy {
   /** The name of the guardrail. */
   readonly name: string;
   readonly on: GuardrailPlace;
-  /** Why it stopped the run. */
+  /** The reason that the guardrail gave. */
   readonly reason: string | undefined;
 }
 
@@ -85,7 +88,7 @@ export interface BlockedBy {
 export interface BlockedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
   /** The same as `stop.reason`. */
   readonly reason: 'blocked';
-  /** Which guardrail stopped the run, and why. */
+  /** The guardrail that stopped the run, and the reason. */
   readonly guardrail: BlockedBy;
   readonly error?: undefined;
   readonly cause?: undefined;
@@ -104,16 +107,16 @@ export interface UnfinishedResult<Tools extends TypedTool = TypedTool> extends R
 /** Options of `Run.approve`. */
 export interface ApproveOptions<Input = JsonValue> {
   /**
-   * Replaces the input of the call. It does not run if the policy denies this input. Default: the
-   * model's input.
+   * The input that replaces the model's input. The call does not run if the policy denies the new input.
+   * Default: the model's input.
    */
   readonly input?: Input | undefined;
-  /** Who approved the call, for the log. Default: not recorded. */
+  /** The person who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**
-   * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
-   * until the session ends. Refused together with `input`, because the rule is about the model's
-   * input. Default: this call only.
+   * The time until which other calls with the same `rule` are allowed too, in milliseconds since 1970.
+   * `session` means until the session ends. It cannot be combined with `input`, because the rule is about
+   * the model's input. Default: only this call is allowed.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -121,31 +124,34 @@ export interface ApproveOptions<Input = JsonValue> {
 /** Options of `Run.deny`. */
 export interface DenyOptions {
   /**
-   * The reason, which the model also gets. Default: the model is only told that the call was not
+   * The reason, which the model also gets. Default: the model gets only the text that the call was not
    * allowed.
    */
   readonly reason?: string | undefined;
-  /** Who denied the call, for the log. Default: not recorded. */
+  /** The person who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
 }
 
-/** The result of a tool that a client runs: its output, or the error with which it failed. */
+/** The result of a tool that a client runs. It is the output, or the error with which the tool failed. */
 export type ClientToolResult<Output = JsonValue> =
   | {
-      /** The output. It must fit the `output` schema of the tool. */
+      /** The output. The `output` schema of the tool must accept it. */
       readonly output: Output;
       readonly error?: undefined;
-      /** Who gave the output, for the log. Default: not recorded. */
+      /** The person or client that gave the output, for the log. Default: not recorded. */
       readonly by?: string | undefined;
     }
   | {
-      /** What went wrong, for the model. */
+      /** A description of the failure, for the model. */
       readonly error: string;
       readonly output?: undefined;
       readonly by?: string | undefined;
     };
 
-/** The type of the output of a call: that of its tool, or any JSON if only the id is known. */
+/**
+ * The type of the output of a call. It is the output type of the call's tool, or any JSON if only the id
+ * is known.
+ */
 export type OutputOfCall<Call> = Call extends { readonly '~output'?: infer Output }
   ? Exclude<Output, undefined>
   : JsonValue;
@@ -153,61 +159,65 @@ export type OutputOfCall<Call> = Call extends { readonly '~output'?: infer Outpu
 /** Options of `Run.toUIMessageStreamResponse`. */
 export interface UiStreamOptions {
   /**
-   * The id of the message that the client shows and that this run continues, for example after an
-   * approval. The stream then restates the current step, not the whole message. Default: the client
-   * shows none.
+   * The id of a message that the client already shows and that this run continues, for example after an
+   * approval. The stream then repeats the current step and not the whole message. Default: the client
+   * shows no such message.
    */
   readonly messageId?: string | undefined;
   /** Further headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The type of a new input for a call: that of its tool, or any JSON if only the id is known. */
+/**
+ * The type of a new input for a call. It is the input type of the call's tool, or any JSON if only the id
+ * is known.
+ */
 export type InputOfCall<Call> = Call extends { readonly input: infer Input } ? Input : JsonValue;
 
-/** An item as input. An item without an id gets a new one. */
+/** An item as input. An item without an id gets a new id. */
 export type InputItem = Omit<Item, 'id'> & { readonly id?: string | undefined };
 
 /** Input of a run: a text, one item, or a list of items. */
 export type RunInput = string | InputItem | readonly InputItem[];
 
 /**
- * A run in progress: its events, its result, and methods to control it. It continues whether or not
- * anything reads it.
+ * A run in progress, with its events, its result, and methods to control it. The run continues even if no
+ * program reads its events.
  */
 export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live = JsonValue> {
   readonly session: SessionId;
   /** The id of the run. A resumed run keeps its id. */
   readonly id: RunId;
   /**
-   * The events of the run. Each iteration starts at the run's first record, however late, and ends
-   * with the run.
+   * The events of the run. Each iteration starts at the run's first record, even if it begins late, and
+   * ends with the run.
    */
   readonly events: AsyncIterable<RunEvent<Live, Tools>>;
   /**
-   * Resolves when the session is open, with the epoch of its lease. A later driver of the session has
-   * a higher epoch, so it tells which of two runs is out of date. Undefined if the session could not
-   * be opened, or if another process drives it.
+   * Resolves when the session is open, with the epoch of its lease. A later driver of the session has a
+   * higher epoch. A caller that sees two runs of a session can therefore find the outdated one. Undefined
+   * if the session could not be opened, or if another process drives it.
    */
   readonly epoch: Promise<number | undefined>;
   /** Resolves when the run has ended, whether it succeeded or not. */
   readonly result: Promise<RunResult<Value, Tools>>;
   /**
-   * The events as a stream of the platform. Like `events`, it starts at the run's first record and
-   * ends with the run. The reader sets the pace. Cancelling it does not stop the run.
+   * Returns the events as a `ReadableStream`. Like `events`, it starts at the run's first record and ends
+   * with the run. The reader sets the pace. Cancelling the stream does not stop the run.
    */
   toReadableStream(): ReadableStream<RunEvent<Live, Tools>>;
   /**
-   * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
-   * event has one line of JSON, and its offset as id. If the run could not start, or lost its
-   * session, the last event is `{ session, type: 'error', error: { code, message } }`, without an id.
+   * Returns the events as Server-Sent Events. Use the stream as the body of a response with the type
+   * `text/event-stream`. Each event is one line of JSON, and its id is the offset. If the run could not
+   * start, or lost its session, the last event is `{ session, type: 'error', error: { code, message } }`,
+   * without an id.
    */
   toEventStream(): ReadableStream<NewBytes>;
   /**
-   * A response with the run as one message of the AI SDK's UI message stream, version 1, for
-   * `useChat`. The stream ends with the run, or when the run waits for an approval or for a tool that
-   * the client runs. A client that
-   * disconnects does not stop the run: pass `signal: request.signal` to `agent.run` for that.
+   * Returns a response with the run as one message of the AI SDK's UI message stream, version 1, for
+   * `useChat`. The stream ends with the run, or when the run waits for an approval or for a tool that the
+   * client runs. A client that disconnects does not stop the run. To stop it, pass `signal:
+   * request.signal` to `agent.run`.
    */
   toUIMessageStreamResponse(options?: UiStreamOptions): Response;
   /** Resolves with the text of the last answer. Rejects with a `RunError` if the run did not finish. */
@@ -219,11 +229,11 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   value(): Promise<Value>;
   /** Stops the run and keeps the partial answer. Resolves when the abort is on the log. */
   abort(reason?: string): Promise<void>;
-  /** Adds input to the next request. */
+  /** Adds input to the next request of this run. */
   steer(input: RunInput): Promise<void>;
-  /** Queues input that is answered when the run would end. */
+  /** Queues input. The agent answers it when the run would otherwise end. */
   followUp(input: RunInput): Promise<void>;
-  /** Summarizes older items, before the next request or when the run would end. */
+  /** Summarizes older items, before the next request or when the run would otherwise end. */
   compact(): Promise<void>;
   /**
    * Approves a call that waits for approval, by its id or by an entry of `pendingApprovals`. Rejects
@@ -238,8 +248,9 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   deny(call: string | PendingApproval<Tools>, options?: DenyOptions): Promise<void>;
   /**
    * Gives the output of a tool that a client runs, by the id of the call or by an entry of
-   * `pendingToolCalls`. Rejects with `bad_input` if the output does not fit the tool, with
-   * `no_such_call` if no such call waits, and with `already_answered` if it has another output.
+   * `pendingToolCalls`. Rejects with `bad_input` if the tool's `output` schema rejects the output.
+   * Rejects with `no_such_call` if no such call waits, and with `already_answered` if the call has
+   * another output.
    */
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     call: Call,

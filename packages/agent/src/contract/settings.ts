@@ -5,7 +5,7 @@ import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { CheckedToolCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
-/** Whether a call runs, needs an approval, or is denied. */
+/** The decision on a call: it runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
 
 /** The return value of an `approve` policy. */
@@ -15,13 +15,14 @@ export type ApprovalDecision =
       readonly decision: Approval;
       readonly reason?: string | undefined;
       /**
-       * Groups calls for standing approvals: an approval with `until` also covers later calls with
-       * the same rule.
+       * Groups calls for standing approvals. An approval with `until` also covers later calls with the
+       * same rule.
        */
       readonly rule?: string | undefined;
       /**
-       * What the policy judged, if it can change before the call runs: for example the real path of
-       * a file. The tool gets it as `ToolContext.judged` and must refuse to work on anything else.
+       * The object of the policy's decision, if it can change before the call runs. An example is the
+       * real path of a file. The tool gets this text as `ToolContext.judged` and must refuse to work on
+       * anything else.
        */
       readonly judged?: string | undefined;
     };
@@ -31,9 +32,9 @@ export interface Settings {
   readonly name: string;
   /** The main provider, then the fallbacks. */
   readonly providers: readonly Provider[];
-  /** The tools that are always there. During a step, also those of `stepTools`. */
+  /** The agent's fixed tools. During a step, the map also has the tools that `stepTools` return. */
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Return further tools for each step. */
+  /** Functions that return further tools for each step. */
   readonly stepTools: readonly StepTools[];
   readonly instructions: Instructions;
   readonly request: RequestOptions;
@@ -49,7 +50,9 @@ export interface Settings {
     call: CheckedToolCall,
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */
+  /**
+   * Whether a run waits for an approval, or ends with the reason `parked` until the session is resumed.
+   */
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
@@ -76,25 +79,28 @@ export type Instructions<Context = unknown> =
       step: StepInfo<Context>,
     ) => string | undefined | Promise<string | undefined>);
 
-/** What `prepareStep` gets: the step, and the items of its request. */
+/** The argument of `prepareStep`: the step, and the items of its request. */
 export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
-  /** How many steps this run has finished: 0 for its first request. */
+  /** The number of steps that this run has finished. 0 for its first request. */
   readonly step: number;
   /** The items that the request would have, without the instructions. */
   readonly items: readonly Item[];
 }
 
 /**
- * Returns the tools that an agent has in a step, in addition to the others. It is called before each
- * step, and again if a process continues an interrupted step. Hand-offs must be in the list itself.
+ * Returns further tools for one step, in addition to the agent's fixed tools. The run calls the function
+ * before each step, and again if a process continues an interrupted step. It cannot return hand-offs,
+ * which must be in the list of tools itself.
  */
 export type StepTools<Tools extends Tool = Tool, Context = unknown> = (
   step: StepToPrepare<Context>,
 ) => readonly Tools[] | Promise<readonly Tools[]>;
 
-/** What `prepareStep` changes in one step. The settings of the agent apply to all other fields. */
+/**
+ * The changes that `prepareStep` makes in one step. The settings of the agent apply to all other fields.
+ */
 export interface PreparedStep {
-  /** The provider with the model. If it fails, the agent's providers are used. */
+  /** The provider, with its model. If it fails, the agent's providers are used. */
   readonly provider?: Provider | undefined;
   /**
    * The names of the tools that the model can call. Calls of other tools are rejected. Default: all
@@ -105,15 +111,15 @@ export interface PreparedStep {
   readonly instructions?: string | undefined;
   /** Replaces the items of the request. The transcript does not change. */
   readonly items?: readonly Item[] | undefined;
-  /** Request options that replace those of the agent, such as `toolChoice`. */
+  /** Request options for this step, such as `toolChoice`. They replace the agent's options. */
   readonly request?: RequestOptions | undefined;
 }
 
-/** The checked changes of a step. */
+/** The changes of a step after validation. */
 export interface ResolvedStep {
   /** The provider of the step, then its fallbacks. */
   readonly providers?: readonly Provider[] | undefined;
-  /** In the order of the agent. Undefined for all tools. */
+  /** The names of the offered tools, in the order of the agent. Undefined: all tools. */
   readonly tools?: readonly string[] | undefined;
   readonly instructions?: string | undefined;
   readonly items?: readonly Item[] | undefined;
@@ -122,36 +128,36 @@ export interface ResolvedStep {
 
 /** The state of a run for `stopWhen`. It depends only on the log. */
 export interface StopCheck {
-  /** How many steps the run has finished. */
+  /** The number of steps that the run has finished. */
   readonly steps: number;
   /** The answers and tool results of the run, without its input. */
   readonly items: readonly Item[];
 }
 
 /**
- * Decides before each further request whether the run ends. It returns true or the cause, a text for
- * the log. It must depend only on its argument, so that a resumed or replayed run ends at the same
- * step.
+ * Decides before each further request whether the run ends. To end the run, it returns true, or a text
+ * that the log stores as the cause. It must depend only on its argument, so that a resumed or replayed
+ * run ends at the same step.
  */
 export type StopCondition = (run: StopCheck) => boolean | string | undefined;
 
 /** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
 
-/** Limits of a run. A run that reaches one ends with the stop reason `limit`. */
+/** Limits of a run. A run that reaches a limit ends with the stop reason `limit`. */
 export interface Limits {
   /** Maximum number of turns. Default: 100. */
   readonly maxTurns: number;
   /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
   /**
-   * Maximum cost of a run. Each provider must know its prices in this currency, or report its costs:
-   * pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
+   * Maximum cost of a run. Each provider must have prices in this currency, or report its costs. For
+   * prices, pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
    */
   readonly maxCost: Cost | undefined;
   /**
-   * Accepts `maxCost` although the price of a model is unknown. Its answers are not counted. Default:
-   * false.
+   * Accepts `maxCost` although the price of a model is unknown. The cost of that model's answers is then
+   * not counted. Default: false.
    */
   readonly allowUnknownPrices: boolean;
   /** Maximum number of tools that run at once. Default: 8. */
@@ -165,27 +171,27 @@ export interface RetrySettings {
   /** Maximum attempts at one request with one provider. Default: 4. */
   readonly maxAttempts: number;
   /**
-   * Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network.
+   * Overrides `maxAttempts` for some kinds of errors, for example to retry network errors more often.
    * Default: none.
    */
   readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
-  /** Delay before the second attempt. It doubles with each further one. Default: 1 s. */
+  /** Delay before the second attempt. Each further delay is twice as long. Default: 1 s. */
   readonly baseDelayMs: number;
   /**
-   * Maximum delay between attempts. If a provider asks for a longer one, the request is not
-   * retried. Default: 60 s.
+   * Maximum delay between attempts. If a provider asks for a longer delay, the request is not retried.
+   * Default: 60 s.
    */
   readonly maxDelayMs: number;
-  /** How long to wait for a tool or a stream after it was asked to stop. Default: 5 s. */
+  /** How long to wait for a tool or a stream after its signal aborted. Default: 5 s. */
   readonly toolGraceMs: number;
 }
 
-/** When and how the context is shortened. The transcript does not change. */
+/** The settings for shortening the context. The transcript does not change. */
 export interface Compaction {
-  /** Compacts when the last request and its answer used this many tokens. */
+  /** The run compacts when the last request and its answer used this many tokens. */
   readonly whenTokens: number;
   /**
-   * How many of the last steps stay. A step is an input, or an answer with the results of its
+   * The number of the last steps that stay. A step is an input, or an answer with the results of its
    * calls. Default: 6.
    */
   readonly keepSteps: number;
@@ -194,15 +200,16 @@ export interface Compaction {
 }
 
 /**
- * Whether requests mark what the next request repeats, so that the provider caches it. `auto`: with
- * the provider's usual lifetime. An object sets the lifetime: about 5 minutes, or an hour or more.
+ * Whether requests mark their prefix, so that the provider caches it for the next request. `auto` uses
+ * the provider's usual lifetime. An object sets the lifetime: `5m` for about 5 minutes, `1h` for an hour
+ * or more.
  */
 export type CacheOption = 'auto' | 'off' | Exclude<CacheSettings, 'off'>;
 
 /** The prompt cache settings of an agent. */
 export type CacheSettings = 'off' | { readonly ttl: '5m' | '1h' };
 
-/** Changes the items that are sent to a model. The transcript does not change. */
+/** Returns the items to send to a model, given the context items. The transcript does not change. */
 export type ContextFilter = (items: readonly Item[]) => readonly Item[];
 
 /** The schema for an agent's answers. */

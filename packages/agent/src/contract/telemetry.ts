@@ -1,5 +1,5 @@
-// The part of OpenTelemetry's API that the observer uses, as types of our own. The types of this
-// package therefore compile without `@opentelemetry/api`, and objects of that package fit them.
+// These types describe the part of OpenTelemetry's API that the observer uses. This package therefore
+// compiles without `@opentelemetry/api`, and objects of that package are compatible with the types.
 
 /** The value of a span's attribute. */
 export type AttributeValue =
@@ -15,7 +15,7 @@ export interface Attributes {
   [name: string]: AttributeValue | undefined;
 }
 
-/** Seconds since 1970, and nanoseconds. */
+/** A time: seconds since 1970, and nanoseconds. */
 export type HrTime = [number, number];
 
 /** The ids of a span, as they are sent to other processes. */
@@ -26,20 +26,20 @@ export interface SpanContext {
   isRemote?: boolean;
 }
 
-/** 0 unset, 1 OK, 2 error. */
+/** The status of a span. `code` is 0 for unset, 1 for OK and 2 for error. */
 export interface SpanStatus {
   code: number;
   message?: string;
 }
 
-/** How a span starts. Kinds: 0 internal, 1 server, 2 client. */
+/** The options for a new span. `kind` is 0 for internal, 1 for server and 2 for client. */
 export interface SpanOptions {
   kind?: number;
   attributes?: Attributes;
   startTime?: HrTime;
 }
 
-/** The values that a trace hands down to new spans: OpenTelemetry's `Context`. */
+/** OpenTelemetry's `Context`: the values that new spans of a trace inherit. */
 export interface TraceContext {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): TraceContext;

@@ -1,10 +1,10 @@
 import type { AgentEvent, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
 
-/** The types of a tool for the compiler. No such value exists at run time. */
+/** The types of a tool, which exist only for the compiler. No value has this type at run time. */
 export interface ToolTypes {
-  /** The input as the model writes it: JSON that the schema accepts. */
+  /** The input as the model writes it. It is JSON that the schema accepts. */
   readonly input: unknown;
-  /** The input that the tool gets: what the schema returns. */
+  /** The input that the tool gets: the return type of the schema. */
   readonly parsed: unknown;
   /** The value of the result for programs. */
   readonly output: unknown;
@@ -16,7 +16,7 @@ export interface ToolTypes {
 export interface TypedTool {
   /** The name of the tool. */
   readonly name: string;
-  /** Only for the compiler. Never set. */
+  /** The types of the tool, only for the compiler. The field is never set. */
   readonly '~types'?: ToolTypes | undefined;
 }
 
@@ -31,7 +31,7 @@ export type ParsedToolInput<T extends TypedTool> = TypesOf<T>['parsed'];
 /** The value that a tool returns for programs. `undefined` for a tool that returns text. */
 export type ToolValue<T extends TypedTool> = TypesOf<T>['output'];
 
-/** The run context that all of these tools need: the intersection of their contexts. */
+/** The run context that all of these tools need. It is the intersection of their contexts. */
 export type ContextOfTools<Tools extends TypedTool> = (
   Tools extends TypedTool
     ? (context: TypesOf<Tools>['context']) => void
@@ -40,7 +40,7 @@ export type ContextOfTools<Tools extends TypedTool> = (
   ? Context
   : unknown;
 
-/** The tools of an agent: those of its list, and those that functions among them return. */
+/** The tools of an agent: the tools in its list, and the tools that functions in the list return. */
 export type AllTools<Tools extends TypedTool, Dynamic extends TypedTool> = [Dynamic] extends [never]
   ? Tools
   : [TypedTool] extends [Pick<Tools, 'name'>]
@@ -54,7 +54,7 @@ export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends
       readonly name: Tools['name'];
       /** The input as the model wrote it. The tool's schema accepts it. */
       readonly input: ToolInput<Tools>;
-      /** Why the policy asks, if it gave a reason. */
+      /** The reason why the policy asks, if it gave one. */
       readonly reason?: string | undefined;
       /** The rule that a standing approval would apply to. */
       readonly rule?: string | undefined;
@@ -68,7 +68,7 @@ export type PendingToolCall<Tools extends TypedTool = TypedTool> = Tools extends
       readonly name: Tools['name'];
       /** The input of the call. The tool's schema accepts it. */
       readonly input: ToolInput<Tools>;
-      /** Only for the compiler. Never set. */
+      /** The type of the output, only for the compiler. The field is never set. */
       readonly '~output'?: ToolValue<Tools>;
     }
   : never;
@@ -81,7 +81,7 @@ export type ToolCall<Tools extends TypedTool = TypedTool> = FinishedCall<Tools> 
 
 type FinishedCall<Tools extends TypedTool> = Tools extends TypedTool
   ? {
-      /** The tool ran and reported no error. */
+      /** True means that the tool ran and reported no error. */
       readonly ok: true;
       readonly toolCallId: ToolCallId;
       readonly name: Tools['name'];
@@ -95,12 +95,12 @@ type FinishedCall<Tools extends TypedTool> = Tools extends TypedTool
   : never;
 
 interface FailedCall {
-  /** The tool did not run, or it reported an error. */
+  /** False means that the tool did not run, or that it reported an error. */
   readonly ok: false;
   readonly toolCallId: ToolCallId;
-  /** The model can also call tools that do not exist. */
+  /** The name of the called tool. It is any text, because a model can call tools that do not exist. */
   readonly name: string;
-  /** Missing if the arguments are not JSON. */
+  /** The input of the call. Missing if the arguments are not JSON. */
   readonly input?: JsonValue | undefined;
   /** The error that the model got. */
   readonly text: string;
@@ -129,8 +129,8 @@ export type ToolResultEvent<Name extends string, Value> = Omit<
 type JsonOf<Value> = Value extends JsonValue ? Value : never;
 
 /**
- * An event of a run. It is an `AgentEvent` in which `structured_updated` has the type of the
- * `output` schema as far as it has streamed, and `approval_asked` has the names of the tools.
+ * An event of a run. It is an `AgentEvent` with two narrower types. `structured_updated` has the partial
+ * type of the `output` schema, and `approval_asked` has the names of the tools.
  */
 export type RunEvent<Live = JsonValue, Tools extends TypedTool = TypedTool> =
   | Exclude<AgentEvent, TypedEvent>
@@ -144,8 +144,8 @@ export type RunEvent<Live = JsonValue, Tools extends TypedTool = TypedTool> =
 type TypedEvent = { readonly type: 'structured_updated' } | { readonly type: 'approval_asked' };
 
 /**
- * The type of a JSON value while it streams: fields can be missing, lists and texts can be cut. A text
- * of a fixed set is therefore any text.
+ * The type of a JSON value while it streams. Fields can be missing, and lists and texts can be
+ * incomplete. A text that must be one of a fixed set can therefore be any text.
  */
 export type DeepPartial<T> = unknown extends T
   ? JsonValue
@@ -161,5 +161,8 @@ export type DeepPartial<T> = unknown extends T
             ? { readonly [Key in keyof T]?: DeepPartial<Exclude<T[Key], undefined>> }
             : JsonValue;
 
-/** A type that is not used for inference. `NoInfer` exists only since TypeScript 5.4. */
+/**
+ * Returns `T`, but prevents the compiler from inferring `T` at this place. `NoInfer` exists only since
+ * TypeScript 5.4.
+ */
 export type NotInferred<T> = [T][T extends unknown ? 0 : never];

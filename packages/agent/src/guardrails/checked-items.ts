@@ -20,7 +20,7 @@ import { loopMetadata, structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
 import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
 
-/** What a check of an answer gets. */
+/** Returns the argument for the check of an answer. */
 export function checkedOutput(item: Item): CheckedOutput {
   const value = structuredValue(item);
   const text = value === undefined ? joinText(item.parts) : JSON.stringify(value);
@@ -34,8 +34,8 @@ const inputKinds: ReadonlySet<Item['kind']> = new Set([
 ]);
 
 /**
- * The inputs since the last answer, in order. Answers and results that a client wrote outside of turns
- * are inputs too. Items that the loop wrote are none.
+ * Returns the inputs since the last answer, in order. Answers and results that a client wrote outside of
+ * turns are inputs too. Items that the loop wrote are not inputs.
  */
 function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
@@ -48,7 +48,7 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
   return found.reverse();
 }
 
-/** The first input that no request has contained, and that a guardrail has not passed. */
+/** Returns the first new input that some guardrail has not decided about. Undefined if there is none. */
 export function openInput(context: RunContext): ItemState | undefined {
   const guardrails = context.settings.guardrails.filter(({ on }) => on === 'input');
   if (guardrails.length === 0) return undefined;
@@ -64,7 +64,10 @@ export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
   return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
 }
 
-/** Everything in an input that a model reads as text. Providers send structured values as JSON. */
+/**
+ * Returns everything in an input that a model reads as text. Structured values are JSON, because
+ * providers send them so.
+ */
 export function inputText(parts: readonly Part[]): string {
   return parts.every(({ kind }) => kind === 'text')
     ? joinText(parts)
@@ -90,10 +93,12 @@ function textOfPart(part: Part): string {
   }
 }
 
-/** The parts of a changed input. Calls and results keep their ids, which providers require. */
+/**
+ * Returns the parts of a changed input. Calls and results keep their ids, because providers require them.
+ */
 export function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
   if (kind !== 'assistant' && kind !== 'tool') return inputParts(to);
-  // A replay has the changed parts.
+  // In a replay, `to` is already the list of changed parts.
   if (Array.isArray(to) && String(callIds(to)) === String(callIds(parts))) return to;
   const [changed] = outputParts(to, [], false);
   if (kind === 'assistant') return outputParts(to, parts, false);
@@ -108,19 +113,25 @@ function callIds(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : []));
 }
 
-/** The item that requests contain instead of a changed input. Its kind keeps it out of views. */
+/**
+ * Returns the item that requests contain in place of a changed input. Views do not show items of this
+ * kind.
+ */
 export function replacementOf(item: Item, ids: Ids): Item {
   const metadata = { guardrail: true, replaces: item.id };
   return { id: ids.item(), kind: 'context', parts: item.parts, metadata };
 }
 
-/** The records of a whole answer, without its end. */
+/**
+ * Returns the records that start an answer and write all its parts. The record of its end is not
+ * included.
+ */
 export function answerDrafts({ id, parts }: Item, at: Attempt, ids: Ids): readonly DraftRecord[] {
   const started = { type: 'item_started', itemId: id, kind: 'assistant' } as const;
   return [{ ...at, fact: started }, ...partDrafts(id, parts, at, ids)];
 }
 
-/** The records of whole parts. */
+/** Returns the records that write complete parts. */
 export function partDrafts(
   itemId: ItemId,
   parts: readonly Part[],
@@ -132,7 +143,7 @@ export function partDrafts(
   return writer.take().map((delta) => ({ ...at, delta }));
 }
 
-/** The input that a guardrail gives to a call, or why the tool cannot take it. */
+/** Returns the input that a guardrail gives to a call, or the reason why the tool cannot accept it. */
 export async function changedInput(
   to: unknown,
   prepare: (input: JsonValue) => ReturnType<typeof prepareCall>,

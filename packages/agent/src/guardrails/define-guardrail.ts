@@ -31,7 +31,7 @@ export function inputGuardrail<Context = unknown>(
 
 /**
  * Defines a guardrail that checks each answer of a model, before its tool calls run. Viewers see the
- * answer while it streams, unless `hold` is true. A stopped answer is retracted.
+ * answer while it streams, unless `hold` is true. An answer with the verdict `stop` is retracted.
  *
  * @example
  * const noPrices = outputGuardrail({
@@ -50,8 +50,8 @@ export function outputGuardrail<Context = unknown>(
 }
 
 /**
- * Defines a guardrail that checks tool calls before they run. A changed input works as an approval
- * with a changed input does: the model is told what ran.
+ * Defines a guardrail that checks tool calls before they run. If a guardrail changes the input, the
+ * result of the call shows the model the new input.
  *
  * @example
  * const smallRefunds = toolGuardrail({
@@ -80,7 +80,7 @@ function guardrail<Context>(
   options: GuardrailOptions<Context>,
 ): Guardrail<Context> {
   const { name, timeoutMs = defaultTimeoutMs } = options;
-  // Called as a method, because the check may use `this`.
+  // The check is called as a method of the options, because it may use `this`.
   const check: Guardrail<Context>['check'] = (checked, step) => options.check(checked, step);
   return { name, on, timeoutMs, hold: false, tools: undefined, check };
 }
@@ -99,7 +99,7 @@ function assertOptions<Options extends GuardrailOptions<never>>(
     throw badOption(of, 'timeoutMs', `it must be above 0 and at most ${maxTimeoutMs}`);
 }
 
-/** The longest time that timers of all runtimes can wait. */
+/** The longest delay that the timers of all runtimes support, in milliseconds. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
 const nameForm = /^[\w-]{1,64}$/;

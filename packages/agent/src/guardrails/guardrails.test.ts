@@ -142,6 +142,13 @@ describe('a guardrail on the input', () => {
       ...{ name: 'careful', reason: 'It is odd', input: { text: 'Hello' } },
     });
     expect(provider.requests).toHaveLength(0);
+    // 20.F14: an answer cannot change a message, so another text must not count as consent.
+    const changed = agent.approve(session, question?.toolCallId ?? '', { input: { text: 'Hi' } });
+    await expect(changed).rejects.toMatchObject({ code: 'bad_input' });
+    if (whileAsking === 'wait')
+      await expect(
+        run.approve(question?.toolCallId ?? '', { input: { text: 'Hi' } }),
+      ).rejects.toMatchObject({ code: 'bad_input' });
     await agent.approve(session, question?.toolCallId ?? '');
     if (whileAsking === 'park') run = agent.resume(session);
     expect((await end(run)).text).toBe('Fine.');

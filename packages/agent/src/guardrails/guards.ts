@@ -42,19 +42,22 @@ import {
   verdictFact,
 } from './judge.ts';
 
-/** The outcome of a check. `parked`: a guardrail asks, and the run does not wait for the answer. */
+/**
+ * The outcome of a check. `checked`: the verdicts are on the log. `left`: the run stops. `parked`: a
+ * guardrail asks the user, and the run ends instead of waiting for the answer.
+ */
 export type GuardOutcome =
   | { readonly type: 'checked' }
   | { readonly type: 'left' }
   | { readonly type: 'parked'; readonly question: ToolCallId };
 
 /**
- * Runs the guardrails of an agent, in their order. Each verdict is a fact on the log, so that another
- * process does not ask for it again.
+ * Runs the guardrails of an agent, in their order. Each verdict is a fact on the log, so another process
+ * does not repeat the check.
  */
 export class Guards {
   readonly #context: RunContext;
-  /** Calls with invalid input. They are rejected, so no guardrail sees them. */
+  /** The ids of calls with invalid input. The loop rejects these calls, so no guardrail checks them. */
   readonly #unusable = new Set<ToolCallId>();
   #approvals: Approvals | undefined;
 
@@ -62,7 +65,9 @@ export class Guards {
     this.#context = context;
   }
 
-  /** What has to be checked before the run goes on. */
+  /**
+   * Returns the content that guardrails have to check before the run goes on. Undefined if there is none.
+   */
   pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
     if (turn.halt !== undefined || turn.isCompaction) return undefined;
     if (turn.stop === undefined)
@@ -172,7 +177,8 @@ export class Guards {
           ...at,
           fact: { type: 'attempt_superseded', reason: 'guardrail' },
         };
-        // The facts come last: if they are missing after a crash, the answer is checked again.
+        // The facts are written last. If the process dies before, the next process checks the answer
+        // again.
         if (facts.some(isHalt))
           return [supersede, ...facts.map((fact) => ({ turn, attempt: 0, fact }))];
         if (!isChanged) return facts.map((fact) => ({ ...at, fact: withItem(fact, item) }));
@@ -196,7 +202,10 @@ export class Guards {
     });
   }
 
-  /** Writes the verdicts on an answer that was held back, in a replay. The answer has its changes. */
+  /**
+   * Writes the verdicts on an answer that was held back. Only a replay calls it. The recorded answer
+   * already has the changes of the guardrails.
+   */
   async #restoreHeld(
     held: readonly Guardrail[],
     { turn, attempt }: TurnState,
@@ -214,7 +223,7 @@ export class Guards {
     return { type: 'checked' };
   }
 
-  /** The guardrails that have to check a call. */
+  /** Returns the guardrails that have to check a call and have not done so. */
   #callGuardrails(turn: TurnState, { toolCallId, name }: ToolCallPart): readonly Guardrail[] {
     const { verdicts, execution, isRejected } = turn.calls.get(toolCallId) ?? {};
     if (this.#unusable.has(toolCallId) || execution || isRejected) return [];
@@ -223,7 +232,7 @@ export class Guards {
     );
   }
 
-  /** All calls are checked before the first one runs, so that a stop leaves nothing half done. */
+  /** Checks all calls before the first one runs. If a guardrail stops the run, no call has run. */
   async #checkCalls(turn: TurnState, calls: readonly ToolCallPart[]): Promise<GuardOutcome> {
     const checks = await Promise.all(calls.map((call) => this.#checkCall(turn, call)));
     if (checks.includes(undefined)) return { type: 'left' };
@@ -267,7 +276,10 @@ export class Guards {
     return verdicts;
   }
 
-  /** Applies guardrails to an item, one after the other: each sees the changes of those before it. */
+  /**
+   * Applies guardrails to an item, one after the other. Each guardrail gets the changes of the guardrails
+   * before it.
+   */
   async #apply(guardrails: readonly Guardrail[], subject: Subject): Promise<GuardOutcome> {
     let facts: GuardrailFact[] = [];
     for (const guardrail of guardrails) {
@@ -306,7 +318,7 @@ export class Guards {
     }
   }
 
-  /** Asks the user as an approval does, so that every client can answer. */
+  /** Asks the user in the same way as an approval, so every client can answer. */
   async #ask(
     { name }: Guardrail,
     subject: Subject,
@@ -335,7 +347,10 @@ export class Guards {
     return { verdict: 'stop', reason: denialText(answer.reason) };
   }
 
-  /** Notes what a guardrail threw, for the result of the run in this process. */
+  /**
+   * Returns the fact that reports the failure of a guardrail. It also keeps the thrown value for the
+   * result of the run, in this process only.
+   */
   #errorFact(guardrail: Guardrail, verdict: Verdict): ErrorFact | undefined {
     if (verdict.verdict !== 'error') return undefined;
     this.#context.phase.cause ??= verdict.cause;
@@ -359,16 +374,16 @@ interface Subject {
   readonly at: Attempt;
   readonly itemId: ItemId;
   verdictOf(guardrail: Guardrail): GuardrailVerdict | undefined;
-  /** What the check gets. */
+  /** Returns the argument for the guardrail's check. */
   checked(): Promise<unknown>;
-  /** What a user is asked about. */
+  /** Returns the text that the user is asked about. */
   shown(): { readonly text: string };
   change(to: unknown): void;
-  /** The records for the changes so far and these verdicts. */
+  /** Returns the records for the changes so far and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
 }
 
-/** An answer that was aborted or failed ends the run in any case. */
+/** True if guardrails check an answer with this stop. An aborted or failed answer ends the run anyway. */
 function isChecked({
   reason,
   cause,
@@ -385,7 +400,10 @@ function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): Guardr
 
 const maxIdLength = 1024;
 
-/** The id of a question follows from what it is about, so that every process finds the same one. */
+/**
+ * Returns the id of a guardrail's question. It is computed from the item and the guardrail, so every
+ * process finds the same question.
+ */
 function questionId(item: ItemId, guardrail: string): ToolCallId {
   const id = `guardrail/${guardrail}/${item}`;
   return (isId(id) ? id : id.slice(0, maxIdLength)) as ToolCallId;

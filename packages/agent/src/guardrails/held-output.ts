@@ -17,10 +17,13 @@ import { responseFinished } from '../state/drafts.ts';
 import { checkedOutput, isHalt, partDrafts } from './checked-items.ts';
 import { changeProblem, failed, guardrailError, judge, outputParts, verdictFact } from './judge.ts';
 
-/** Maximum length of an answer that is held back, in characters and bytes. */
+/** Maximum length of an answer that is held back, in characters for text and in bytes for media. */
 const maxHeldLength = 16 * 1024 * 1024;
 
-/** The output of an attempt that no viewer sees before the guardrails with `hold` have passed it. */
+/**
+ * The output of an attempt that is kept in memory until the guardrails with `hold` have passed it. Until
+ * then no viewer sees it.
+ */
 export class HeldOutput {
   readonly #context: RunContext;
   readonly #at: Attempt;
@@ -39,14 +42,14 @@ export class HeldOutput {
       const { delta } = draft;
       const isAppend = delta?.type === 'append_text' || delta?.type === 'append_bytes';
       if (isAppend) this.#length += delta.chunk.length;
-      // The answer is refused at its end, so the rest of it is not needed.
+      // The answer is refused at its end, so further records need not be kept.
       if (this.#length <= maxHeldLength) this.#drafts.push(draft);
     }
   }
 
   /**
-   * Checks the complete answer. Returns the records to write and the end that the loop continues with,
-   * or undefined if the run stops. A stopped answer is never on the log.
+   * Checks the complete answer. Returns the records to write and the end of the response for the loop, or
+   * undefined if the run stops. An answer that a guardrail stops is never on the log.
    */
   async settle(end: ResponseEnd): Promise<Settled | undefined> {
     const guardrails = this.#context.settings.guardrails.filter(({ hold }) => hold);
@@ -100,7 +103,10 @@ export class HeldOutput {
     return { drafts: [...content, last, ...verdicts], end };
   }
 
-  /** The answer, folded from what is held, without a change to the session. */
+  /**
+   * Returns the answer as an item, folded from the held records. The state of the session does not
+   * change.
+   */
   #item() {
     const { state } = this.#context.journal;
     const records = this.#drafts.map((draft, at): LogRecord => {

@@ -11,7 +11,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Guardrail } from '../contract/guardrail.ts';
 import type { RunContext } from '../contract/run-context.ts';
 
-/** The checked verdict of a guardrail. `to` is not checked yet. */
+/** The verdict of a guardrail after validation. The new content `to` is validated later. */
 export type Verdict =
   | { readonly verdict: 'pass'; readonly reason?: string | undefined }
   | { readonly verdict: 'stop'; readonly reason: string }
@@ -19,7 +19,10 @@ export type Verdict =
   | { readonly verdict: 'change'; readonly to: unknown; readonly reason?: string | undefined }
   | FailedVerdict;
 
-/** The guardrail failed. `reason` has nothing of what was thrown, because that may be private. */
+/**
+ * The verdict of a guardrail that failed. `reason` contains no text of the thrown error, because that
+ * text may be private.
+ */
 interface FailedVerdict {
   readonly verdict: 'error';
   readonly reason: string;
@@ -29,8 +32,8 @@ interface FailedVerdict {
 const maxReasonLength = 1000;
 
 /**
- * Calls a guardrail and waits for its verdict, but not beyond its time limit. It never rejects: what
- * fails is the verdict `error`. Returns undefined if the run stops.
+ * Calls a guardrail and waits for its verdict, at most until its timeout. It never rejects, because a
+ * failure becomes the verdict `error`. Returns undefined if the run stops.
  */
 export async function judge(
   guardrail: Guardrail,
@@ -56,12 +59,15 @@ export async function judge(
   }
 }
 
-/** The verdict of a guardrail that failed. The run ends: what could not be checked is not used. */
+/**
+ * Returns the verdict of a guardrail that failed. The run then ends, because content that was not checked
+ * must not be used.
+ */
 export function failed(why: string, cause?: unknown): FailedVerdict {
   return { verdict: 'error', reason: why, cause };
 }
 
-/** Checks what a guardrail returned, because user code may return anything. */
+/** Validates the return value of a guardrail, because user code may return anything. */
 function readVerdict(returned: unknown, { hold, wasHeld }: Guardrail): Verdict {
   if (returned === 'pass') return { verdict: 'pass' };
   const { verdict, reason, to, failure } = (returned ?? {}) as Readonly<Record<string, unknown>>;
@@ -89,7 +95,7 @@ function shortText(text: string): string {
   return text.slice(0, maxReasonLength).toWellFormed();
 }
 
-/** The error of a run that ends because a guardrail failed. */
+/** Returns the error of a run that ends because a guardrail failed. */
 export function guardrailError(
   { name, on }: Guardrail,
   { reason }: { readonly reason: string },
@@ -100,7 +106,7 @@ export function guardrailError(
 
 const textKinds: ReadonlySet<unknown> = new Set(['text', 'media', 'file', 'structured', 'custom']);
 
-/** The parts of a changed input. Throws if they are none. */
+/** Returns the parts of a changed input. Throws if `to` is neither a text nor a list of parts. */
 export function inputParts(to: unknown): readonly Part[] {
   if (typeof to === 'string') return [{ kind: 'text', text: to.toWellFormed() }];
   const isParts =
@@ -109,7 +115,10 @@ export function inputParts(to: unknown): readonly Part[] {
   return to as readonly Part[];
 }
 
-/** The parts of a changed answer. Its calls stay, with the reasoning that providers want beside them. */
+/**
+ * Returns the parts of a changed answer. Its calls stay. So does the reasoning, if there are calls,
+ * because providers require the reasoning beside them.
+ */
 export function outputParts(
   to: unknown,
   parts: readonly Part[],
@@ -133,7 +142,7 @@ function changedAnswer(to: unknown, isStructured: boolean): Part {
   return { kind: 'structured', value: jsonOf(value), name: 'answer' };
 }
 
-/** A value as the log can keep it. Throws if it is not JSON. */
+/** Returns the value as the log stores it. Throws if it is not JSON. */
 export function jsonOf(value: unknown): JsonValue {
   const text: string | undefined = JSON.stringify(value);
   const parsed = text === undefined ? undefined : parseJson(text);
@@ -141,7 +150,10 @@ export function jsonOf(value: unknown): JsonValue {
   return parsed.value;
 }
 
-/** Why a change cannot be used, for the log. Texts of unknown errors may be private. */
+/**
+ * Returns the reason why a change cannot be used, for the log. The messages of unknown errors are left
+ * out, because they may be private.
+ */
 export function changeProblem(error: unknown): string {
   return isMillraceError(error) ? error.message : 'the new content cannot be used';
 }
@@ -150,7 +162,7 @@ function badChange(why: string): AgentError {
   return new AgentError('bad_option', why);
 }
 
-/** The part of the fact that does not depend on the place. */
+/** Returns the fields of a verdict's fact that do not depend on the item or call. */
 export function verdictFact(
   { name, on }: Guardrail,
   { verdict, reason }: Verdict,

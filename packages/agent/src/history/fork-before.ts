@@ -4,7 +4,7 @@ import { AgentError } from '../contract/agent-error.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
-  /** The item to fork before. Default: the first answer to the last user input. */
+  /** The item before which the session is forked. Default: the first answer to the last user input. */
   readonly item?: ItemId | undefined;
 }
 
@@ -34,13 +34,13 @@ function lastAnswer(records: readonly LogRecord[]): number | undefined {
   return at === -1 ? undefined : at;
 }
 
-/** The index of the first record that is not copied. */
+/** Returns the index of the first record that the fork does not copy. */
 function cutBefore(records: readonly LogRecord[], start: number): number {
   const turn = records[start]?.turn ?? 0;
   if (turn > 0)
     return records.findIndex(({ fact, turn: of }) => of === turn && fact?.type === 'turn_started');
-  // The records that introduced the item are left out too: the consumed command and the start of
-  // its run.
+  // The fork also omits the records that introduced the item: the consumed command and the start of its
+  // run.
   let at = start;
   while (isOpening(records[at - 1])) at--;
   return at;

@@ -18,15 +18,15 @@ import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
-/** A request of an earlier attempt, built again. */
+/** The request of an earlier attempt, which was built again from the log. */
 export interface PastRequest extends Attempt {
   /** The id of the provider that was used. */
   readonly provider: string;
   /** The model that was used. */
   readonly model: string;
-  /** Undefined if the request cannot be built again. The notes say why. */
+  /** The request. Undefined if it cannot be built again. `notes` then has the reason. */
   readonly described: DescribedRequest | undefined;
-  /** Differences to the original request that are possible, as sentences for the user. */
+  /** Possible differences from the original request, as sentences for the user. */
   readonly notes: readonly string[];
 }
 
@@ -37,9 +37,9 @@ export interface RequestAtOptions {
 }
 
 /**
- * Builds the request of a past attempt again, from the log and the agent's current settings.
- * Requests are not stored, because each one repeats the whole conversation. Returns undefined if
- * there was no such attempt. Sends and writes nothing.
+ * Builds the request of a past attempt again, from the log and the agent's current settings. Requests are
+ * not stored, because each one repeats the whole conversation. Returns undefined if there was no such
+ * attempt. It sends no request and writes no record.
  */
 export async function requestAt(
   agent: Agent,
@@ -86,7 +86,7 @@ function otherNote(then: { readonly provider: string; readonly model: string }, 
 }
 
 interface AttemptStart {
-  /** The state right before the attempt. */
+  /** The state of the session immediately before the attempt. */
   readonly state: FoldState;
   readonly loop: LoopState;
   readonly kind: ItemKind;
@@ -94,7 +94,7 @@ interface AttemptStart {
   readonly model: string;
 }
 
-/** Reads the log only up to the start of the attempt. */
+/** Finds the start of the attempt. It reads the log only up to there. */
 async function findAttemptStart(
   log: Log,
   session: SessionId,

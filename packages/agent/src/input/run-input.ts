@@ -2,7 +2,7 @@ import { type Ids, type Item, itemId, mediumOf } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import type { InputItem, RunInput } from '../contract/run.ts';
 
-/** Every kind of an item. */
+/** All kinds of items. */
 const itemKinds: Readonly<Record<Item['kind'], true>> = {
   system: true,
   developer: true,
@@ -33,7 +33,10 @@ function isList(input: InputItem | readonly InputItem[]): input is readonly Inpu
   return Array.isArray(input);
 }
 
-/** Checks the shape only. The content of the parts is checked when they are written. */
+/**
+ * Returns the reason why a value is not an item, or undefined if it is one. It checks only the shape,
+ * because the content of the parts is validated when they are written.
+ */
 function problemOf(item: unknown): string | undefined {
   if (typeof item !== 'object' || item === null)
     return `it is ${item === null ? 'null' : `a ${typeof item}`}`;

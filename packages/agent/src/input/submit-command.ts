@@ -26,7 +26,7 @@ import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */
 export interface SubmitOptions {
-  /** Idempotency key: a command with a key that was used before has no effect. Default: a new key. */
+  /** Idempotency key. A command with a key that was used before has no effect. Default: a new key. */
   readonly key?: string | undefined;
 }
 
@@ -37,10 +37,10 @@ export interface SubmittedCommand extends SubmitResult {
 }
 
 /**
- * Sends a command to a session, from any process that has its log. The process that drives the session
- * handles it; if there is none, the next `agent.resume(session)` does. A message creates the session
- * if it does not exist; other commands are then refused with `no_such_session`. Throws `bad_command`
- * if the command has an unknown type or field, or lacks a field.
+ * Sends a command to a session, from any process that can access the log. The process that drives the
+ * session handles the command. If no process drives it, the next `agent.resume(session)` does. A message
+ * creates the session if it does not exist. Other commands are then refused with `no_such_session`.
+ * Throws `bad_command` if the command has an unknown type or field, or lacks a field.
  *
  * @example
  * await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
@@ -75,7 +75,10 @@ const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type>
   tool_output: { type: true, toolCallId: true, output: true, error: true, by: true },
 };
 
-/** Explains that a type of command does not exist, with the one that was probably meant. */
+/**
+ * Returns a sentence which says that a type of command does not exist. It names the type that was
+ * probably meant.
+ */
 export function unknownCommandText(type: unknown): string {
   const known = Object.keys(commandFields);
   const [near] = typeof type === 'string' ? nearestNames(type, known) : [];
@@ -136,15 +139,17 @@ function badCommand(problem: string): AgentError {
 
 interface DecisionToSubmit {
   readonly decision: Decision;
-  /** Changed inputs are checked with these. Default: none. */
+  /** The tools with which changed inputs are validated. Default: none. */
   readonly tools?: ReadonlyMap<string, Tool> | undefined;
 }
 
 /**
- * Submits a decision on a call that waits for approval, from any process. Rejects with
- * `no_such_session` or `no_such_call` if there is no such session, or no such call in it, and with
- * `already_decided` if the call does not wait any more, or if another answer waits for the next run.
- * The same answer again has no effect.
+ * Submits a decision on a call that waits for approval, from any process. The same answer again has no
+ * effect.
+ *
+ * Rejects with `no_such_session` if the session does not exist, and with `no_such_call` if it has no such
+ * call. Rejects with `already_decided` if the call no longer waits, or if another answer is queued for
+ * the next run.
  */
 export async function submitDecision(
   log: Log,
@@ -167,7 +172,7 @@ export async function submitDecision(
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
 }
 
-/** The first answer to a call that no run has handled yet. It is the one that counts. */
+/** Returns the first queued answer to a call that no run has handled yet. Later answers do not count. */
 function queuedDecision({ commands }: LoopState, call: string): Decision | undefined {
   for (const { command } of commands) {
     const isDecision = command.type === 'approve' || command.type === 'deny';
@@ -176,7 +181,7 @@ function queuedDecision({ commands }: LoopState, call: string): Decision | undef
   return undefined;
 }
 
-/** True if both have the same effect on the call. Who decided, and why, may be different. */
+/** True if both answers have the same effect on the call. `by` and `reason` may differ. */
 function isSameAnswer(first: Decision, second: Decision): boolean {
   if (first.type === 'deny' || second.type === 'deny') return first.type === second.type;
   const isSameInput = JSON.stringify(first.input) === JSON.stringify(second.input);
@@ -191,13 +196,13 @@ function outcomeOf(decision: Decision): CallOutcome {
 
 interface RefusedCall {
   readonly toolCallId: ToolCallId;
-  /** The calls that do wait. */
+  /** The ids of the calls that still wait. */
   readonly waiting: readonly ToolCallId[];
 }
 
 /**
- * The error for a decision on a call that does not wait. It reads the log to say what was decided, so
- * only refused decisions cost this.
+ * Returns the error for a decision on a call that does not wait. It reads the log to find the earlier
+ * decision, which costs time only when a decision is refused.
  */
 export async function refusedDecision(
   log: Log,
@@ -210,7 +215,7 @@ export async function refusedDecision(
     : alreadyDecided(session, toolCallId, outcome);
 }
 
-/** Reads what became of a call. Undefined if the session has no fact about it. */
+/** Reads the decision on a call from the log. Undefined if the log has no fact about the call. */
 async function readOutcome(
   log: Log,
   session: SessionId,
@@ -231,8 +236,8 @@ async function readOutcome(
 }
 
 /**
- * The calls of a session that wait for an approval, without those that have an answer for the next
- * run. Rejects with `no_such_session`.
+ * Returns the calls of a session that wait for an approval. Calls with a queued answer are not included.
+ * Rejects with `no_such_session` if the session does not exist.
  */
 export async function readPendingApprovals(
   log: Log,
@@ -246,8 +251,9 @@ export async function readPendingApprovals(
 }
 
 /**
- * Rejects with `bad_input` if the changed input of an approved call does not fit its tool, so that the
- * question stays open. The input of a sub-agent's call is checked when it runs.
+ * Rejects with `bad_input` if the tool's schema does not accept the changed input of an approved call, or
+ * if a guardrail asks about a message. The question then stays open. The input of a sub-agent's call is
+ * validated when that call runs.
  */
 export async function assertInputFits(
   decision: Decision,
@@ -257,6 +263,10 @@ export async function assertInputFits(
   if (decision.type !== 'approve' || decision.input === undefined) return;
   const { toolCallId, input } = decision;
   const question = asked.find((one) => one.toolCallId === toolCallId);
+  if (question?.from?.itemId !== undefined) {
+    const message = `Cannot approve question ${toolCallId} with another input: the guardrail ${question.name} asks about a message, which an answer cannot change. Approve it without \`input\`, or deny it`;
+    throw new AgentError('bad_input', message, { toolCallId });
+  }
   const tool = question?.from === undefined ? tools.get(question?.name ?? '') : undefined;
   if (tool === undefined) return;
   const checked = await validated(tool, input);
@@ -283,7 +293,7 @@ export async function assertSession(log: Log, session: SessionId, what: string):
 /** A call by its id, or by an entry of `pendingApprovals` or `pendingToolCalls`. */
 type CallRef = string | Pick<PendingApproval | PendingToolCall, 'toolCallId'>;
 
-/** The command that approves a call. Throws if an option is wrong. */
+/** Returns the command that approves a call. Throws if an option is invalid. */
 export function approveCommand(call: CallRef, options: ApproveOptions<unknown>): Decision {
   assertKnownOptions('approve', options, { input: true, by: true, until: true });
   const { input, by, until } = options;
@@ -292,18 +302,21 @@ export function approveCommand(call: CallRef, options: ApproveOptions<unknown>):
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
   if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
-  // The log stores JSON. What is not JSON is refused when the command is encoded.
+  // The log stores JSON. Encoding the command refuses an input that is not JSON.
   return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
 }
 
-/** The command that denies a call. Throws if an option is wrong. */
+/** Returns the command that denies a call. Throws if an option is invalid. */
 export function denyCommand(call: CallRef, options: DenyOptions): Decision {
   assertKnownOptions('deny', options, { reason: true, by: true });
   const { reason, by } = options;
   return { type: 'deny', toolCallId: callIdOf(call), reason, by };
 }
 
-/** The command that gives a call its output. Throws if the result is neither an output nor an error. */
+/**
+ * Returns the command that gives a call its output. Throws if the result is neither an output nor an
+ * error.
+ */
 export function toolOutputCommand(call: CallRef, result: ClientToolResult<unknown>): OutputCommand {
   assertKnownOptions('provideToolResult', result, { output: true, error: true, by: true });
   const { output, error, by } = result;

@@ -20,9 +20,9 @@ import { pendingToolCallsOf } from '../views/run-views.ts';
 import { assertSession } from './submit-command.ts';
 
 /**
- * Submits the output of a tool that a client runs, from any process. Rejects with `bad_input` if the
- * output does not fit the tool, with `no_such_call` if no such call waits, and with `already_answered`
- * if the call has another output. The same output again has no effect.
+ * Submits the output of a tool that a client runs, from any process. The same output again has no effect.
+ * Rejects with `bad_input` if the tool's schema does not accept the output. Rejects with `no_such_call`
+ * if no such call waits, and with `already_answered` if the call has another output.
  */
 export async function submitToolResult(
   log: Log,
@@ -49,7 +49,8 @@ export async function submitToolResult(
       if (contentOf(earlier) !== contentOf(command)) throw answered(id, toolCallId);
       return { key };
     }
-    // The log of a fork has the command, but the fork does not use it.
+    // The log of a fork contains this command, but the fork does not use it. So the next try uses
+    // another key.
     key = `${toolOutputKey(toolCallId)} ${offset}`;
   }
   throw answered(id, toolCallId);
@@ -57,7 +58,7 @@ export async function submitToolResult(
 
 const maxTries = 10;
 
-/** The command at this offset. Undefined if it was consumed. */
+/** Returns the command at this offset. Undefined if it was consumed. */
 async function readCommand(
   log: Log,
   session: SessionId,
@@ -78,7 +79,7 @@ async function readCommand(
   }
 }
 
-/** Rejects unless the call has a result from this output. */
+/** Rejects if the call has no result, or a result from another output. */
 async function assertSameResult(
   state: FoldState,
   command: OutputCommand,
@@ -94,11 +95,14 @@ async function assertSameResult(
 
 interface ResultToSubmit {
   readonly command: OutputCommand;
-  /** The output is checked with these. Default: none. */
+  /** The tools with which the output is validated. Default: none. */
   readonly tools?: ReadonlyMap<string, Tool> | undefined;
 }
 
-/** The calls of a session that wait for a client. Rejects with `no_such_session`. */
+/**
+ * Returns the calls of a session that wait for a client. Rejects with `no_such_session` if the session
+ * does not exist.
+ */
 export async function readPendingToolCalls(
   log: Log,
   session: string,
@@ -108,7 +112,9 @@ export async function readPendingToolCalls(
   return pendingToolCallsOf(await snapshot(log, id));
 }
 
-/** Rejects with `bad_input` if the output does not fit, so that the call still waits. */
+/**
+ * Rejects with `bad_input` if the tool's schema does not accept the output. The call then keeps waiting.
+ */
 async function assertOutputFits(
   session: SessionId,
   { output, error, toolCallId }: OutputCommand,
@@ -132,7 +138,7 @@ async function isResultOf(
   return !isError && checked.ok && toOutput(checked.value).text === text;
 }
 
-/** The content of an output as text. Equal outputs have equal texts. */
+/** Returns the content of an output as text. Equal outputs have equal texts. */
 function contentOf({ output, error }: OutputCommand): string {
   return JSON.stringify([error ?? null, sorted(output ?? null)]);
 }

@@ -1,6 +1,8 @@
 import type { AgentEvent } from '@millrace/core';
 
-/** Marks a gap in the events, because they arrived faster than they were read. */
+/**
+ * Marks a gap in the events. Events were dropped because they arrived faster than the reader read them.
+ */
 export interface DroppedEvents {
   readonly type: 'dropped';
   /** Number of missing content events. The content itself is on the log. */
@@ -9,14 +11,17 @@ export interface DroppedEvents {
   readonly facts: number;
 }
 
-/** Events with a lower rank are dropped first: 0: appends; 1: starts and ends of parts; 2: facts. */
+/**
+ * The order in which events are dropped. Lower ranks are dropped first. 0: appends. 1: starts and ends of
+ * parts. 2: facts.
+ */
 type DropRank = 0 | 1 | 2;
 const factRank = 2;
 
 interface Entry {
   /** The position of the event in the whole sequence. */
   readonly position: number;
-  /** How many events were joined into this one. */
+  /** The number of events that were joined into this one. */
   count: number;
   event: AgentEvent;
 }
@@ -29,14 +34,14 @@ export class ChannelBuffer {
   readonly #maxEvents: number;
   #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
   #nextPosition = 0;
-  /** The newest entry, unless it was read or dropped. */
+  /** The newest entry. Undefined if it was read or dropped. */
   #newest: Entry | undefined;
   /**
-   * True from the moment the queue is full until it is empty. Meanwhile, new appends are joined at
+   * True from the moment the queue is full until it is empty. During that time, new appends are joined at
    * once.
    */
   #isBehind = false;
-  /** The position of the first dropped event, and the number of dropped events. */
+  /** The position of the first dropped event, and the numbers of dropped events. */
   #missing: (Omit<DroppedEvents, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
@@ -54,7 +59,7 @@ export class ChannelBuffer {
     if (this.#isBehind && this.#join(event)) return;
     if (this.size >= this.#maxEvents) {
       const lowest = this.#ranks.findIndex(({ size }) => size > 0);
-      // All queued events rank higher than the new one.
+      // All queued events rank higher than the new event, so the new event is dropped.
       if (lowest > rank) return this.#countDropped(rank, { position: position, count: 1, event });
       this.#dropOldest(lowest);
     }
@@ -62,7 +67,10 @@ export class ChannelBuffer {
     this.#ranks[rank].push(this.#newest);
   }
 
-  /** Removes and returns the next event. */
+  /**
+   * Removes and returns the next event. Returns a marker where events were dropped, and undefined if the
+   * queue is empty.
+   */
   take(): AgentEvent | DroppedEvents | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
     const missing = this.#missing;
@@ -151,11 +159,12 @@ function rankOf({ type }: AgentEvent): DropRank {
 /** An event that appends to a part. */
 export type AppendEvent = Extract<AgentEvent, { readonly at: number }>;
 
-/** Maximum length of a joined event. */
+/** Maximum length of a joined event, in characters or bytes. */
 export const maxJoinedLength: number = 2 ** 16;
 
 /**
  * Joins two appends if the second continues the first. The result has the log offset of the second.
+ * Undefined if they cannot be joined.
  */
 export function joinAppends(first: AgentEvent, second: AgentEvent): AppendEvent | undefined {
   if (!isAppend(first) || !isAppend(second) || !follows(first, second)) return undefined;
@@ -204,7 +213,7 @@ function joinBytes(first: string | Uint8Array, second: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** How many empty entries to keep before the array is compacted. */
+/** The number of empty entries that the array may have at its start before it is shortened. */
 const maxEmpty = 1024;
 
 /** A first-in, first-out queue with constant time per operation, whatever its length. */
@@ -227,7 +236,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const { first } = this;
     if (this.size === 0) return undefined;
-    // Releases the entry for garbage collection.
+    // This releases the entry for garbage collection.
     this.#entries[this.#taken++] = undefined;
     if (this.size === 0 || (this.#taken > maxEmpty && this.#taken > this.size)) {
       this.#entries.splice(0, this.#taken);

@@ -9,11 +9,11 @@ export type ChannelEntry = AgentEvent | DroppedEvents;
 
 /** Options of `channelObserver`. */
 export interface ChannelOptions {
-  /** How many events to buffer for a slow reader. Default: 1024. */
+  /** Maximum number of events that are buffered for a slow reader. Default: 1024. */
   readonly maxEvents?: number | undefined;
 }
 
-/** An observer that one reader can iterate. A slow reader never blocks the run. */
+/** An observer whose events one reader can iterate over. A slow reader never blocks the run. */
 export interface ChannelObserver extends AsyncIterable<ChannelEntry> {
   /** Pass this to `observers`. */
   readonly observe: Observer;
@@ -26,9 +26,12 @@ const defaultMaxEvents = 1024;
 /**
  * Creates a channel: a bounded buffer of events for one reader.
  *
- * @example const channel = channelObserver({ maxEvents: 500 }); const agent = createAgent({
- * provider, observers: [channel.observe] }); for await (const event of channel) if (event.type ===
- * 'dropped') reload();
+ * @example
+ * ```ts
+ * const channel = channelObserver({ maxEvents: 500 });
+ * const agent = createAgent({ provider, observers: [channel.observe] });
+ * for await (const event of channel) if (event.type === 'dropped') reload();
+ * ```
  */
 export function channelObserver(options: ChannelOptions = {}): ChannelObserver {
   assertKnownOptions('channelObserver', options, { maxEvents: true });
@@ -47,7 +50,7 @@ const end: Read = { done: true, value: undefined };
 
 class Channel {
   #buffer: ChannelBuffer;
-  /** Reads that wait for an event. */
+  /** The reads that wait for an event. */
   readonly #waiting: ((read: Read) => void)[] = [];
   #isTaken = false;
   #isClosed = false;
@@ -76,7 +79,7 @@ class Channel {
       next: () => this.#next(),
       return: async () => {
         this.close();
-        // The reader has left, so the buffer is released.
+        // The reader has stopped, so the buffered events are released.
         this.#buffer = new ChannelBuffer(1);
         return end;
       },

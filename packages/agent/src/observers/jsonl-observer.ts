@@ -5,8 +5,8 @@ import { assertKnownOptions } from '../known-options.ts';
 /** Options of `jsonlObserver`. */
 export interface JsonlOptions {
   /**
-   * `records` can be folded to the session again; `events` are the domain events. Default:
-   * `records`.
+   * The content of the lines. `records` are complete: a program can fold them to the session again.
+   * `events` are the domain events. Default: `records`.
    */
   readonly as?: 'records' | 'events' | undefined;
 }

@@ -4,19 +4,19 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ObservedRun, Observer } from '../contract/observer.ts';
 
 interface ObserversOptions {
-  /** Called once per error message if an observer throws, and if an observer is slow. */
+  /** Called if an observer throws, once per error message, and if an observer is slow. */
   readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
-  /** Reports an observer that takes longer than this for one record. Default: 50 ms. */
+  /** An observer that takes longer than this for one record is reported. Default: 50 ms. */
   readonly slowMs?: number | undefined;
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** For tests: freezes the arguments, so that an observer that modifies them throws. */
+  /** For tests: freezes the arguments, so that an observer throws if it modifies them. */
   readonly freeze?: boolean | undefined;
 }
 
 const defaultSlowMs = 50;
 /**
- * Messages may contain ids, so each may be new. After this many, the observer's errors are no
- * longer reported.
+ * Maximum number of different error messages that are reported for one observer. There is a maximum
+ * because messages may contain ids, and then every message is different.
  */
 const maxMessages = 100;
 
@@ -25,20 +25,23 @@ interface ObserverEntry {
   readonly name: string;
   /** Error messages that were already reported. */
   readonly messages: Set<string>;
-  /** The observer is reported again only if it takes longer than this. */
+  /** The observer is reported as slow only if it takes longer than this. */
   slowMs: number;
 }
 
 /**
- * Calls several observers for each record, inline and in registration order. All observers get all
- * records in the same order, even if one of them throws.
+ * Calls several observers for each record, in registration order, and waits for each call to return. All
+ * observers get all records in the same order, even if one of them throws.
  */
 export class Observers {
   readonly #entries: readonly ObserverEntry[];
   readonly #clock: Pick<Clock, 'now'>;
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
-  /** Records that arrived during a notification, because an observer caused them. */
+  /**
+   * The records that an observer caused while the observers were being called. They are handled
+   * afterwards.
+   */
   readonly #next: Parameters<Observer>[] = [];
   #isNotifying = false;
 
@@ -92,8 +95,8 @@ export class Observers {
   ): void {
     try {
       const returned: unknown = entry.observer(record, events, run);
-      // TypeScript accepts an async function as an observer. Without this, its rejection would be
-      // unhandled.
+      // TypeScript accepts an async function as an observer. Without this line, its rejection would be an
+      // unhandled rejection.
       if (returned instanceof Promise)
         returned.catch((error: unknown) => this.#reportThrow(entry, error, record));
     } catch (error) {
@@ -114,7 +117,8 @@ export class Observers {
 
   #checkPace(entry: ObserverEntry, elapsedMs: number, record: LogRecord): void {
     if (!(elapsedMs > entry.slowMs)) return;
-    // An observer that is always slow is not reported for each record.
+    // The limit is raised to twice this duration. An observer that is always slow is then not reported
+    // for each record.
     entry.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
     this.#report(`${entry.name} ${took}, and the run waited for it`, record);
@@ -124,7 +128,7 @@ export class Observers {
     try {
       this.#onDiagnostic(problem, record);
     } catch {
-      // Nothing is left to report to, and the run must continue.
+      // The callback itself failed, so the problem cannot be reported. The run must continue.
     }
   }
 }

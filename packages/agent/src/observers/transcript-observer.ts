@@ -18,21 +18,21 @@ export interface TranscriptObserver {
   readonly observe: Observer;
   /** The current state. Undefined before the first record. */
   readonly state: FoldState | undefined;
-  /** The items with their committed parts. */
+  /** Returns the items with their committed parts. */
   transcript(): readonly Item[];
-  /** The items including parts that still stream. */
+  /** Returns the items, including the parts that still stream. */
   live(): readonly Item[];
 }
 
 /**
- * Creates an observer that maintains the transcript of one session: the given one, or the first
- * that it receives. It starts with the next record. To include earlier items, pass the session's
- * state.
+ * Creates an observer that maintains the transcript of one session. Without an argument, it is the
+ * session of the first record that the observer receives. The transcript starts with the next record. To
+ * include earlier items, pass the session's state.
  */
 export function transcriptObserver(from?: SessionId | FoldState): TranscriptObserver {
   const session = typeof from === 'object' ? from.session : from;
   let folder = typeof from === 'object' ? new Folder(from) : undefined;
-  /** After a gap, every further record throws the same error. */
+  /** The error after a gap in the records. Every further record then throws it again. */
   let problem: MillraceError | undefined;
 
   const observe = (record: LogRecord, [event]: readonly AgentEvent[]): void => {

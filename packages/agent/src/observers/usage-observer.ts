@@ -10,7 +10,7 @@ import type { Observer } from '../contract/observer.ts';
 
 /** The totals of `usageObserver`. */
 export interface UsageTotals {
-  /** Usage of all attempts, including superseded ones and those of sub-agents. */
+  /** Usage of all attempts. Superseded attempts and the attempts of sub-agents are included. */
   readonly usage: Usage;
   /** Number of turns. */
   readonly turns: number;
@@ -18,7 +18,7 @@ export interface UsageTotals {
   readonly attempts: number;
   /** Number of tool executions. */
   readonly executions: number;
-  /** Errors that ended an attempt or led to a retry. Failed tools are not counted. */
+  /** Number of errors that ended an attempt or led to a retry. Failed tools are not counted. */
   readonly errors: number;
 }
 
@@ -54,7 +54,8 @@ export function usageObserver(): UsageObserver {
         lastUsage.set(key, fact.usage);
         return;
       case 'child_usage_reported': {
-        // The observer may also get the records of the sub-agent. Both have the same key.
+        // The observer may also get the records of the sub-agent itself. Both reports have the same key,
+        // so the usage counts once.
         const { session, turn: ofTurn, attempt: tried } = fact.of;
         lastUsage.set(attemptKey(session, ofTurn, tried), fact.usage);
         return;

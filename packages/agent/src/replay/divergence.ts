@@ -14,7 +14,7 @@ function describeFound(found: readonly DraftRecord[], fields: readonly string[])
   return `the loop writes ${found.map(describe).join(', ')}`;
 }
 
-/** The fields that differ, if both have the same type. */
+/** Returns the names of the fields that differ. Empty if the two records have different types. */
 function differingFields(expected: LogRecord, found: DraftRecord): readonly string[] {
   const [one, other] = [contentOf(expected), contentOf(found)];
   if (one['type'] !== other['type']) return [];
@@ -41,14 +41,17 @@ export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   return hasSameContent(storedForm(draft), storedForm(record));
 }
 
-/** The encoded form: without derived fields and independent of key order. */
+/**
+ * Returns the encoded form of a record, without derived fields. Key order does not matter for
+ * `hasSameContent`.
+ */
 function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
   const at = { turn, attempt };
   const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };
   return JSON.parse(encodeDraft(draft));
 }
 
-/** Compares values of records: JSON, and the bytes of media. */
+/** True if two values of records are equal. The values are JSON, or the bytes of media. */
 function hasSameContent(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)

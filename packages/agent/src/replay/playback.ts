@@ -5,12 +5,12 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** After this many event loop rounds without activity, the replay counts as idle. */
+/** The number of event loop rounds without activity after which the replay is idle. */
 const quietRounds = 8;
 
 /**
- * The position of a replay: how many records were replayed, which code waits for which record, and
- * a clock that advances only when the replay is idle.
+ * The position of a replay. It counts the replayed records, and lets code wait for a record.
+ * It is also a clock, which advances only when the replay is idle.
  */
 export class Playback implements Clock {
   #count = 0;
@@ -19,14 +19,14 @@ export class Playback implements Clock {
   readonly #timers = new Set<Timer>();
   #quiet = 0;
   #isWatching = false;
-  /** Called when nothing can continue. */
+  /** Called when the replay is idle and no timer is left, so that no code can continue. */
   onStuck: () => void = () => {};
 
   get count(): number {
     return this.#count;
   }
 
-  /** Moves the position to this many records. The last one has this time. */
+  /** Sets the position to `count` records. `timeMs` is the time of the last of them. */
   moveTo(count: number, timeMs: number): void {
     this.#count = count;
     this.#timeMs = timeMs;
@@ -51,7 +51,7 @@ export class Playback implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Restarts the idle check, because something happened that may cause more. */
+  /** Restarts the idle check. Called after anything that may cause further work. */
   noteActivity(): void {
     this.#quiet = 0;
     if (this.#isWatching) return;
@@ -86,7 +86,7 @@ export class Playback implements Clock {
   }
 }
 
-/** Faster ways than a timer to run a callback after pending work. A runtime has one or both. */
+/** Globals that run a callback after pending work, faster than a timer. Some runtimes have neither. */
 interface OptionalGlobals {
   readonly setImmediate?: (run: () => void) => unknown;
   readonly MessageChannel?: new () => {

@@ -11,28 +11,28 @@ import {
   type Usage,
 } from '@millrace/core';
 
-/** The output of a provider in one attempt, and its end. */
+/** The output of a provider in one attempt, and the end of the response. */
 export interface RecordedAttempt {
   readonly itemId: ItemId;
   readonly provider: string;
   readonly model: string;
   readonly deltas: readonly Delta[];
-  /** Undefined if the driver died before the end. */
+  /** The end of the response. Undefined if the driver died before the end. */
   readonly end: RecordedEnd | undefined;
 }
 
 export interface RecordedEnd {
-  /** Number of records before the end: later records result from it. */
+  /** The number of records before the end. All later records of the attempt result from the end. */
   readonly after: number;
   readonly stop: Stop;
   readonly usage: Usage;
   readonly details?: ResponseDetails | undefined;
   readonly error: ErrorInfo | undefined;
-  /** Delay before the next attempt, if one was scheduled. */
+  /** The delay before the next attempt, in milliseconds. Undefined if no attempt was scheduled. */
   readonly delayMs: number | undefined;
 }
 
-/** All attempts, by `turn.attempt`. */
+/** Returns all attempts, by `turn.attempt`. */
 export function recordedAttempts(
   records: readonly LogRecord[],
   items: ReadonlyMap<PartId, ItemId>,
@@ -42,7 +42,8 @@ export function recordedAttempts(
     const start = all.findLast(({ fact }) => fact?.type === 'response_started');
     if (start?.fact?.type !== 'response_started') continue;
     const { itemId, provider, model } = start.fact;
-    // Records that a later driver wrote about the attempt did not come from the provider.
+    // Records that a later driver wrote about the attempt are left out, because they did not come from
+    // the provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
     const output = own.filter(({ delta }) => isOf(delta, itemId, items));
     const deltas = output.flatMap(({ delta }) => delta ?? []);
@@ -91,8 +92,8 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   }
   const { usage = noUsage } = find('usage_reported') ?? {};
   const { error: reported } = find('error_reported') ?? {};
-  // A fork can end in the middle of a batch. Some of these facts are then missing, and the defaults
-  // here replace them.
+  // A fork can end in the middle of a batch. Some of these facts are then missing, so the code below uses
+  // defaults.
   const code = find('attempt_superseded')?.reason ?? 'server';
   const lost = reported ?? { code, message: 'It failed' };
   const { error = lost, delayMs = 0 } = find('retry_scheduled') ?? {};
@@ -110,7 +111,7 @@ function followsEnd(fact: Fact): boolean {
   );
 }
 
-/** The item of each part. */
+/** Returns the item id of each part. */
 export function itemsOfParts(records: readonly LogRecord[]): ReadonlyMap<PartId, ItemId> {
   const items = new Map<PartId, ItemId>();
   for (const { delta } of records) {

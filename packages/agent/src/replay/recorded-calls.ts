@@ -14,14 +14,17 @@ import type { ApprovalDecision } from '../contract/settings.ts';
 /** The recorded behavior of one tool execution. */
 export interface RecordedExecution {
   readonly updates: readonly RecordedUpdate[];
-  /** Undefined if the execution was retried, discarded or lost. */
+  /** The result. Undefined if the execution was retried, discarded or lost. */
   readonly result: ToolResultPart | undefined;
-  /** Number of records before its end. Undefined if it has none. */
+  /** The number of records before the end of the execution. Undefined if its end is not recorded. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
-  /** What its sub-agent asked, answered and used. */
+  /** The facts about its sub-agent: questions, answers and usage. */
   readonly childFacts: readonly RecordedChildFact[];
-  /** Set if its sub-agent was parked: the questions that the loop has to check for answers. */
+  /**
+   * The questions that the loop has to check for answers. Set if the sub-agent of the execution was
+   * parked.
+   */
   readonly parkedWith: readonly ToolCallId[] | undefined;
 }
 
@@ -31,26 +34,29 @@ export interface RecordedChildFact {
     Fact,
     { readonly type: 'approval_asked' | 'approval_answered' | 'child_usage_reported' }
   >;
-  /** Number of records before it. */
+  /** The number of records before the fact. */
   readonly after: number;
 }
 
 interface RecordedUpdate {
   readonly text: string;
-  /** Number of records before the update. */
+  /** The number of records before the update. */
   readonly after: number;
 }
 
 /** A decision on a call. */
 export interface RecordedDecision {
   readonly decision: ApprovalDecision;
-  /** Number of records before the decision. */
+  /** The number of records before the decision. */
   readonly after: number;
   /** The index of the record that shows the decision. */
   readonly at: number;
 }
 
-/** Identifies a call within a session, because providers may reuse an id in another turn. */
+/**
+ * Returns a key that identifies a call within a session. It includes the turn, because providers may use
+ * an id again in another turn.
+ */
 export function callKey(turn: number, toolCallId: string): string {
   return `${turn} ${toolCallId}`;
 }
@@ -59,13 +65,13 @@ export function recordedExecutions(
   records: readonly LogRecord[],
 ): ReadonlyMap<ExecutionId, RecordedExecution> {
   const executions = new Map<ExecutionId, RecordedExecution>();
-  /** The last result part that was opened for each call. */
+  /** The id of the last result part that was opened for each call. */
   const resultParts = new Map<ToolCallId, PartId>();
   const updatesByPart = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
-  /** The running execution of each call. */
+  /** The id of the running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
-  /** The call of each question of a sub-agent. */
+  /** For each question of a sub-agent, the call that runs the sub-agent. */
   const questions = new Map<ToolCallId, ToolCallId>();
   const childFacts = new Map<ExecutionId, RecordedChildFact[]>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
@@ -92,7 +98,8 @@ export function recordedExecutions(
       executions.set(executionId, { updates, child, childFacts: own, ...open });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
-      // The end record follows, unless a fork was made between the two.
+      // The end record of the execution follows. If a fork was made between the two, the end record is
+      // missing.
       const { part: result } = delta;
       const id = last.get(result.toolCallId);
       const started = id && executions.get(id);
@@ -101,7 +108,8 @@ export function recordedExecutions(
     if (fact?.type === 'tool_execution_finished') {
       last.delete(fact.toolCallId);
       const started = executions.get(fact.executionId);
-      // A later driver reports the execution as lost. Its own end is not recorded.
+      // A later driver wrote this record, to report the execution as lost. The execution's own end is not
+      // recorded.
       if (started === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
       const parkedWith = fact.outcome === 'parked' ? questionsAt(records, at, fact) : undefined;
@@ -125,8 +133,8 @@ function childFactIn(fact: Fact): RecordedChildFact['fact'] | undefined {
 }
 
 /**
- * The questions of a parked sub-agent that count if they are answered. If the same driver ran the call
- * again without a new answer, an answer arrived before the sub-agent had parked.
+ * Returns the questions of a parked sub-agent whose answers let it continue. If the same driver ran the
+ * call again without a new answer, an answer had arrived before the sub-agent parked.
  */
 function questionsAt(
   records: readonly LogRecord[],
@@ -151,8 +159,8 @@ function questionsAt(
 }
 
 /**
- * The result is committed right before the end of its execution, possibly with a hand-off between
- * them.
+ * Returns the result of an execution and its index. The result is committed immediately before the end of
+ * the execution, or before the hand-off that precedes the end.
  */
 function resultBefore(
   records: readonly LogRecord[],
@@ -167,8 +175,8 @@ function resultBefore(
 }
 
 /**
- * The decisions by call key, in order: the policy decides again after an answer, and after a crash.
- * A call without any record was never decided.
+ * Returns the decisions by call key, in order. A call can have several, because the policy decides again
+ * after an answer and after a crash. The policy never decided on a call without a record.
  */
 export function recordedDecisions(
   records: readonly LogRecord[],
@@ -187,14 +195,17 @@ export function recordedDecisions(
   return decisions;
 }
 
-/** The call that a decision is about. The question about a changed input has an id of its own. */
+/**
+ * Returns the call that a decision is about. The question about a changed input has another id than the
+ * call.
+ */
 function decidedCall(toolCallId: ToolCallId, from: AskingAgent | undefined): ToolCallId {
   return from !== undefined && changedCallId(from) === toolCallId ? from.toolCallId : toolCallId;
 }
 
 /**
- * Handles a fork between the opened result parts and the start record: the opened parts tell which
- * call was allowed.
+ * Finds the calls that were allowed but have no start record, because a fork was made in between. The
+ * result parts that were opened show which call was allowed.
  */
 function cutStarts(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
   return records.flatMap((record, at) => {
@@ -236,8 +247,9 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
 }
 
 /**
- * Start of the batch that contains an execution's start record. A tool that starts early opens its
- * result part, and those of earlier calls, in the same batch.
+ * Returns the index of the first record of the batch that contains an execution's start record. A tool
+ * that starts early opens its result part in the same batch. The result parts of earlier calls are opened
+ * there too.
  */
 function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};

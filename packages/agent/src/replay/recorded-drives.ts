@@ -11,23 +11,23 @@ import {
 import { loopMetadata } from '../run/output.ts';
 
 /**
- * The part of a recording that one driver wrote: one or more runs. If its process died, the last
- * run is incomplete.
+ * The part of a recording that one driver wrote. It has one or more runs. If the driver's process died,
+ * the last run is incomplete.
  */
 export interface RecordedDrive {
   readonly producer: string;
   /**
-   * Index of its first record, the index after its own last record, and the index of the next
-   * driver's first record.
+   * The index of the driver's first record. `ownEnd` is the index after its own last record. `end` is the
+   * index of the next driver's first record.
    */
   readonly first: number;
   readonly ownEnd: number;
   readonly end: number;
-  /** The original input of the run. */
+  /** The input of the driver's first run, in its original form. */
   readonly input: readonly Item[];
-  /** The trace of its first run. */
+  /** The trace of the driver's first run. */
   readonly trace: TraceContext | undefined;
-  /** How it handled an interrupted answer of the driver before it. */
+  /** How the driver handled an interrupted answer of the previous driver. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
 }
@@ -75,7 +75,9 @@ function policiesIn(
   };
 }
 
-/** The items that arrived whole, in their original form. They may have been redacted since. */
+/**
+ * Returns the items that arrived as a whole, in their original form. They may have been redacted later.
+ */
 function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>();
   const folder = new Folder(sessionId('recording'));
@@ -90,13 +92,13 @@ function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> 
   return items;
 }
 
-/** The item that a record belongs to. */
+/** Returns the item that a record belongs to. */
 function itemOf({ fact, delta }: LogRecord): ItemId | undefined {
   if (fact?.type === 'item_started' || fact?.type === 'item_finished') return fact.itemId;
   return delta !== undefined && 'itemId' in delta ? delta.itemId : undefined;
 }
 
-/** The keys of `message` commands. */
+/** Returns the keys of `message` commands. */
 function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
   const keys = records.flatMap(({ fact }) =>
     fact?.type === 'command_queued' && fact.command['type'] === 'message' ? fact.key : [],
@@ -105,8 +107,8 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the ids of the run's input items: those that start before its first turn and were created
- * neither by a `message` command nor by the loop.
+ * Returns the ids of the run's input items. They start before the run's first turn. Items of `message`
+ * commands and of the loop are not input items.
  */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');

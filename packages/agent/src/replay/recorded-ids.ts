@@ -12,19 +12,20 @@ import {
 import { callKey, type RecordedExecution } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 
-/** The source of a drive's ids. */
+/** The records and functions from which the ids of a drive are read. */
 interface IdSource {
   readonly records: readonly LogRecord[];
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
-  /** True for parts of providers and for items that came from outside. */
+  /** Returns true for parts of providers, and for items that came from outside the loop. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
-  /** The turn that is being replayed. */
+  /** Returns the turn that is being replayed. */
   readonly turn: () => number;
 }
 
 /**
- * The ids that a drive created, in order. If the replay needs more ids, it has already diverged.
+ * Returns a generator of the ids that a drive created, in order. A replay that needs further ids has
+ * already diverged.
  */
 export function recordedIds({ records, drive, executions, isExternal, turn }: IdSource): Ids {
   const own = records

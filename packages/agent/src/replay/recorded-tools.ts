@@ -9,8 +9,9 @@ import {
 import type { Tool } from '../contract/tool.ts';
 
 /**
- * The tools that a session was offered and that the agent's list does not have: functions returned them
- * during the run. A replay does not call these functions, so the tools are made from the recording.
+ * Returns the tools that requests offered but that are not in the agent's list. Functions returned these
+ * tools during the run. A replay does not call these functions, so the tools are built from the
+ * recording.
  */
 export function recordedTools(
   session: SessionId,
@@ -27,7 +28,9 @@ export function recordedTools(
     .flatMap((name) => recordedTool(name, records, inputs, execute) ?? []);
 }
 
-/** Undefined if the tool was gone whenever it was called. */
+/**
+ * Builds a tool from its records. Undefined if the tool was no longer available whenever it was called.
+ */
 function recordedTool(
   name: string,
   records: readonly LogRecord[],
@@ -79,7 +82,7 @@ function recordedTool(
 
 const problemPrefix = /^The arguments do not fit:\n/;
 
-/** The inputs of all calls, by their ids. */
+/** Returns the inputs of all calls, by their ids. */
 function inputsOf(
   session: SessionId,
   records: readonly LogRecord[],

@@ -10,7 +10,7 @@ interface VerdictSource {
 }
 
 /**
- * A guardrail that returns the recorded verdicts. It does not hold answers back, because the log
+ * Returns a guardrail that returns the recorded verdicts. It does not hold answers back, because the log
  * already has each answer as it was after its check. The replay writes only the verdicts again.
  */
 export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): Guardrail {
@@ -22,7 +22,10 @@ export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): 
   };
 }
 
-/** The next verdict on what is checked. A guardrail without any verdict passes, and so diverges. */
+/**
+ * Returns the next recorded verdict on the content. If there is none, the guardrail passes, and the
+ * replay diverges at its verdict.
+ */
 async function recordedVerdict(
   guardrail: Guardrail,
   checked: unknown,
@@ -38,20 +41,24 @@ async function recordedVerdict(
   );
   const { fact, producer } = records[at] ?? {};
   if (fact?.type !== 'guardrail_applied') return 'pass';
-  // If the driver died before the verdict, a later one asked again.
+  // The driver died before it wrote the verdict, and a later driver asked for it again. This check
+  // therefore never ends.
   if (producer !== drive.producer) return playback.reached(Number.POSITIVE_INFINITY);
   const { verdict, reason } = fact;
   const failure = verdict === 'error' ? { failure: reason } : {};
   return { verdict, reason, to: newContent(fact, records), ...failure };
 }
 
-/** The parts of what is checked that identify it. */
+/** The fields that identify the checked content. */
 interface Checked {
   readonly item?: { readonly id: string };
   readonly call?: { readonly toolCallId: string };
 }
 
-/** An answer is identified by its turn, because a change gives it another id. */
+/**
+ * True if a verdict is about the checked content. An answer is identified by its turn, because a change
+ * gives it a new id.
+ */
 function isOf(
   { name, on, itemId, toolCallId }: GuardrailFact,
   guardrail: Guardrail,
@@ -70,7 +77,7 @@ function isOf(
   }
 }
 
-/** What a verdict changed the content to. */
+/** Returns the new content of a verdict that changed something. */
 function newContent(
   { on, verdict, itemId, replacedBy, input }: GuardrailFact,
   records: readonly LogRecord[],
@@ -85,7 +92,7 @@ function newContent(
   return undefined;
 }
 
-/** The parts of an item that were written whole. */
+/** Returns the parts of an item that were committed as a whole. */
 function partsOf(item: ItemId | undefined, records: readonly LogRecord[]): readonly Part[] {
   return records.flatMap(({ delta }) =>
     delta?.type === 'commit_part' && delta.part !== undefined && delta.itemId === item

@@ -9,17 +9,17 @@ import {
 } from './recorded-calls.ts';
 import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
-/** The records of a session, and everything in them that came from outside the loop. */
+/** The records of a session, and the values in them that came from outside the loop. */
 export interface Recording {
   readonly session: SessionId;
   readonly records: readonly LogRecord[];
   readonly drives: readonly RecordedDrive[];
-  /** By `turn.attempt`. */
+  /** The attempts, by `turn.attempt`. */
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
-  /** By call key. */
+  /** The decisions of the policy, by call key. */
   readonly decisions: ReadonlyMap<string, readonly RecordedDecision[]>;
-  /** True if the part came from a provider or the item from a user. */
+  /** Returns true if the part came from a provider, or the item from a user. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
 }
 
@@ -50,7 +50,9 @@ function commandItems(records: readonly LogRecord[]): readonly ItemId[] {
   });
 }
 
-/** Settled and redacted sessions cannot be replayed, because their deltas are gone. */
+/**
+ * Throws `not_replayable` if the session was settled or redacted, because its deltas were then removed.
+ */
 function assertComplete(session: SessionId, records: readonly LogRecord[]): void {
   const gone = records.find(
     ({ fact }) => fact?.type === 'snapshot' || fact?.type === 'item_redacted',

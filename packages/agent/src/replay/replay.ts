@@ -15,7 +15,10 @@ import { createRecording, type Recording } from './recording.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
 
-/** Runs a recorded session again. Everything from outside the loop comes from the recording. */
+/**
+ * Runs a recorded session through the loop again. The output of providers, tools and policies comes from
+ * the recording.
+ */
 export async function replay(
   settings: Settings,
   session: SessionId,
@@ -45,7 +48,7 @@ async function playDrive(
   const played = replayedSettings(settings, state, observers);
   const input = drive.input.length === 0 ? undefined : drive.input;
   const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
-  // If the driver died, its run is left at that record.
+  // If the driver died, its replayed run is not awaited, because it has no end.
   const divergence = await log.finished;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   log.close();

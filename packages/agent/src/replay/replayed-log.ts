@@ -11,12 +11,16 @@ interface Pending {
   readonly resolve: (batch: Batch) => void;
 }
 
-/** How long to wait for work that the virtual clock does not control, such as an async schema. */
+/**
+ * How long the replay waits, in real time, for work that the virtual clock does not control. An example
+ * is an async schema.
+ */
 const divergeAfterMs = 2000;
 
 /**
- * A recording that acts as a log. The driver may write only the recorded records, in order. Records
- * that come early wait. The replay diverges at a record that never comes or is not recorded.
+ * A recording that acts as a log. The driver may write only the recorded records, in order. A record that
+ * comes too early has to wait. The replay diverges if the driver writes a record that is not recorded, or
+ * never writes the next one.
  */
 export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #records: readonly LogRecord[];
@@ -37,7 +41,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#moveTo(drive.first);
   }
 
-  /** Resolves when the whole drive was written again, or with the divergence. */
+  /** Resolves with undefined when the whole drive was written again, or with the divergence. */
   get finished(): Promise<Divergence | undefined> {
     return this.#finished.promise;
   }
@@ -93,7 +97,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     });
   }
 
-  /** Accepts pending writes as far as they match. */
+  /** Accepts pending writes while they match the next records of the recording. */
   #advance(): void {
     for (;;) {
       const at = this.#playback.count;
@@ -111,8 +115,9 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * If the driver's next record answers a command, the command arrived with the previous batch. The
-   * exception is a record after which the driver waits and would receive the command later.
+   * Returns how many records to deliver. If the driver's next record answers a command, the command
+   * arrived with the previous batch and is delivered too. The exception is a record after which the
+   * driver waits, because it then receives the command later.
    */
   #withCommands(count: number): number {
     if (isWaitingAfter(this.#records, count - 1)) return count;
@@ -122,7 +127,10 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     return this.#records[next]?.fact?.type === 'command_consumed' ? next : count;
   }
 
-  /** A batch may be cut where a driver died or a fork was made. */
+  /**
+   * True if the drafts equal the next records. Only the start of a batch is compared if the driver died,
+   * or a fork was made, in the middle of it.
+   */
   #isNext(drafts: readonly DraftRecord[], at: number): boolean {
     return drafts.slice(0, this.#drive.ownEnd - at).every((draft, index) => {
       const record = this.#records[at + index];
@@ -134,7 +142,10 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#playback.moveTo(count, this.#records[count - 1]?.time ?? 0);
   }
 
-  /** Batches are delivered in order, even if a longer one was pending first. */
+  /**
+   * Resolves a write with all records that were not delivered yet. Batches are delivered in order, even
+   * if a longer one was pending first.
+   */
   #deliver(resolve: (batch: Batch) => void): void {
     const batch = this.#undelivered();
     queueMicrotask(() => resolve(batch));
@@ -166,7 +177,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#timeout = setTimeout(() => diverge(waiting), divergeAfterMs);
   }
 
-  /** Stops waiting. */
+  /** Stops the timer and ignores later calls of `onStuck`. */
   close(): void {
     clearTimeout(this.#timeout);
     this.#playback.onStuck = () => {};
@@ -183,9 +194,7 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
-/**
- * True if a driver waits after writing this record, and therefore has time to receive a command.
- */
+/** True if a driver waits after this record. It can then receive a command before its next write. */
 function isWaitingAfter(records: readonly LogRecord[], at: number): boolean {
   const { delta, fact } = records[at] ?? {};
   if (fact?.type === 'response_finished')
@@ -202,7 +211,10 @@ const waitingFacts: ReadonlySet<string> = new Set([
   'retry_scheduled',
 ]);
 
-/** True if early results were discarded, because the command arrived before they counted. */
+/**
+ * True if the results of tools that started early were discarded. A command then arrived before these
+ * results counted.
+ */
 function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
   for (let at = end + 1; records[at]?.fact?.type !== 'turn_finished'; at++) {
@@ -215,7 +227,7 @@ function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   return false;
 }
 
-/** True if all calls of a response started early, so the driver only waits for their results. */
+/** True if all calls of a response started early. The driver then only waits for their results. */
 function areAllStarted(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
   const [called, started] = [new Set<string>(), new Set<string>()];

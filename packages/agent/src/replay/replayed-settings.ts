@@ -26,7 +26,7 @@ import type { Recording } from './recording.ts';
 import type { ReplayedLog } from './replayed-log.ts';
 
 /**
- * The settings of an agent in which everything outside the loop comes from the recording:
+ * Returns the settings of an agent for a replay. Everything outside the loop comes from the recording:
  * providers, tools, policy, log, clock and ids.
  */
 export function replayedSettings(
@@ -47,7 +47,8 @@ export function replayedSettings(
   return {
     ...settings,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
-    // The recording has the providers and the tools of each step.
+    // The recording has the providers and tools of each step, so `prepareStep` of the agent is not
+    // called.
     prepareStep: isPrepared
       ? async ({ turn }) => recordedStep(replay, settings.name, turn)
       : undefined,
@@ -61,7 +62,8 @@ export function replayedSettings(
     approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
-    // The recording decides when calls start and how long retries wait.
+    // The recording determines when calls start and how long retries wait, so these settings have no
+    // limits.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
     clock: playback,
@@ -76,7 +78,7 @@ const recordedDelays = {
   toolGraceMs: Number.POSITIVE_INFINITY,
 };
 
-/** Replaces the agents of hand-offs by replayed ones. */
+/** Returns a function that replaces the agents of hand-offs with replayed agents. */
 function agentReplayer(
   replay: ReplayState,
   observers: readonly Observer[],
@@ -97,13 +99,13 @@ async function recordedDecision(
   { call }: CheckedToolCall,
 ): Promise<ApprovalDecision> {
   const all = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId)) ?? [];
-  // The next record about the call shows what the policy decided.
+  // The next record about the call has the decision of the policy.
   const known = all.find(({ at }) => at >= replay.playback.count) ?? all.at(-1);
   await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
 }
 
-/** A log with only the methods that a run uses. */
+/** Returns a log that supports only the methods that a run uses. */
 function replayedLogOf({ log }: ReplayState): Log {
   const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, list: refuse, settle: refuse };
@@ -116,7 +118,7 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
-    // The driver delivers the recorded session from its start.
+    // The session counts as new, because the driver gets all recorded records from the start.
     info: async () => undefined,
     open: (session) => log.open(sessionId(session)),
     read: (session, options) => log.read(sessionId(session), options),
@@ -124,7 +126,7 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
 }
 
-/** Requests are not sent in a replay, so no blobs are loaded. */
+/** A blob store without blobs. A replay sends no requests, so it needs none. */
 const noBlobs: BlobStore = {
   put: () => Promise.reject(notSupported()),
   get: async () => undefined,
@@ -135,7 +137,7 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
-/** The providers that an agent used in a drive, in order. They stream the recorded output. */
+/** Returns the providers that an agent used in a drive, in order. They stream the recorded output. */
 function replayedProviders(replay: ReplayState, agent: string, turn?: number): readonly Provider[] {
   return providersAskedBy(replay, agent, turn).map(({ provider, model }) =>
     createProvider(provider, model, streamOf(replay)),
@@ -147,7 +149,7 @@ function streamOf(replay: ReplayState): Provider['stream'] {
   return (_request, { item }) => replayStream(replay, attempts.get(`${item.turn}.${item.attempt}`));
 }
 
-/** What `prepareStep` chose for a turn, according to the recording. */
+/** Returns the choice of `prepareStep` for a turn, according to the recording. */
 function recordedStep(replay: ReplayState, agent: string, turn: number): ResolvedStep {
   const { recording, drive } = replay;
   const started = recording.records.flatMap(({ fact, turn: of, producer }) =>
@@ -157,8 +159,8 @@ function recordedStep(replay: ReplayState, agent: string, turn: number): Resolve
 }
 
 /**
- * The provider of summaries in an agent that prepares its steps. Its name is that of the recorded turn,
- * because the other turns do not tell which providers the agent has.
+ * Returns the provider for summaries of an agent with `prepareStep`. It has the id and model of the
+ * recorded turn, because other turns do not show which providers the agent has.
  */
 function anyProvider(replay: ReplayState): Provider {
   const recorded = () => replay.recording.attempts.get(`${turnOf(replay)}.1`);
@@ -173,7 +175,10 @@ interface AskedProvider {
   readonly model: string;
 }
 
-/** A retry without a delay means that the next provider was used. */
+/**
+ * Returns the providers that an agent used, in order. A retry without a delay means that the next
+ * provider was used.
+ */
 function providersAskedBy(
   { recording, drive, root }: ReplayState,
   agent: string,
@@ -192,7 +197,7 @@ function providersAskedBy(
     isNext = false;
     asked[index] ??= { provider: fact.provider, model: fact.model };
   }
-  // If the drive ended before the next provider was used, a placeholder stands for it.
+  // If the drive ended before the next provider was used, a placeholder is added for that provider.
   const placeholder = { provider: 'nobody', model: 'none' };
   return asked.length === 0 || isNext ? [...asked, placeholder] : asked;
 }
@@ -224,13 +229,13 @@ function endOf(
   return { ...end, error: new ProviderError(kind, error.message, details) };
 }
 
-/** A tool with the same definition that replays its recorded progress and result. */
+/** Returns a tool with the same definition that replays its recorded progress and result. */
 function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agent) => Agent): Tool {
   const { handsOff } = tool;
   const to = handsOff && ({ ...handsOff, to: () => replayAgent(handsOff.to()) } satisfies HandOff);
   return {
     ...tool,
-    // Called as a method, because the tool may use `this`.
+    // These are called as methods, because the tool may use `this`.
     validate: (input) => tool.validate(input),
     summarize: (input) => tool.summarize(input),
     handsOff: to,
@@ -251,7 +256,8 @@ async function replayExecution(
 ): Promise<ToolReturn> {
   const recorded = recording.executions.get(executionId);
   const { updates = [], childFacts = [], after, result, parkedWith } = recorded ?? {};
-  // The caller was aborted while the sub-agent was parked. That wrote nothing to the caller's log.
+  // The caller was aborted while the sub-agent was parked. In that case nothing was written to the
+  // caller's log.
   if (signal.aborted) return;
   const inOrder = [...updates, ...childFacts].toSorted((one, other) => one.after - other.after);
   for (const one of inOrder) {
@@ -291,22 +297,22 @@ async function replayChildFact(
   }
 }
 
-/** The id of a question without the session of the sub-agent. */
+/** Returns the id of a question without the session of the sub-agent. */
 function ownId(question: ToolCallId): ToolCallId {
   return question.slice(question.indexOf('/') + 1) as ToolCallId;
 }
 
-/** Shared by all parts of one drive's replay. */
+/** The objects that all parts of one drive's replay share. */
 interface ReplayState {
   readonly recording: Recording;
   readonly drive: RecordedDrive;
   readonly playback: Playback;
   readonly log: ReplayedLog;
-  /** The name of the replayed agent. Hand-offs may switch to others. */
+  /** The name of the agent whose session is replayed. Hand-offs may switch to other agents. */
   readonly root: string;
 }
 
-/** The turn that is being replayed. */
+/** Returns the turn that is being replayed. */
 function turnOf({ recording, playback }: Pick<ReplayState, 'recording' | 'playback'>): number {
   for (let at = playback.count - 1; at >= 0; at--) {
     const turn = recording.records[at]?.turn ?? 0;

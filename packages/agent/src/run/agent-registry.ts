@@ -8,7 +8,10 @@ export function registerSettings(agent: Agent, settings: Settings): void {
   settingsByAgent.set(agent, settings);
 }
 
-/** The settings of an agent, for hand-offs, steps and replays. */
+/**
+ * Returns the settings of an agent, for hand-offs, steps and replays. Throws if `createAgent` did not
+ * create it.
+ */
 export function settingsOf(agent: Agent): Settings {
   const settings = settingsByAgent.get(agent);
   if (settings === undefined) throw notCreatedHere(agent.name);
@@ -21,8 +24,8 @@ function notCreatedHere(name: string): AgentError {
 }
 
 /**
- * The agents that may drive a session: the agent that was called, and all agents that can be
- * reached by hand-offs.
+ * The agents that may drive a session, by name. They are the agent that was called, and all agents that
+ * hand-offs can reach.
  */
 type AgentRegistry = ReadonlyMap<string, Settings>;
 
@@ -44,9 +47,9 @@ export function createRegistry(root: Settings): AgentRegistry {
 }
 
 /**
- * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits,
- * guardrails, stop conditions and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
- * type.
+ * Returns the settings that apply after a hand-off. Instructions, tools and providers come from the new
+ * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The run's
+ * `output` schema also stays, because its caller expects that type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
@@ -59,7 +62,7 @@ function withRunSettings(root: Settings, next: Settings): Settings {
   };
 }
 
-/** The guardrails of a run stay in force after a hand-off, and those of the new agent are added. */
+/** Returns the guardrails after a hand-off. The run's guardrails come first, then the new agent's. */
 function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
   const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
   const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));
@@ -67,7 +70,7 @@ function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] 
   return [...root.guardrails, ...added];
 }
 
-/** The settings of the agent that has the session now. */
+/** Returns the settings of the agent that currently has the session. */
 export function activeSettings(
   registry: AgentRegistry,
   root: Settings,
@@ -78,7 +81,10 @@ export function activeSettings(
   return settings;
 }
 
-/** Returns a function that gives settings with this `whileAsking`, the same ones for the same input. */
+/**
+ * Returns a function that copies settings with this `whileAsking`. For the same settings it always
+ * returns the same copy.
+ */
 export function settingsWhileAsking(
   whileAsking: Settings['whileAsking'],
 ): (settings: Settings) => Settings {

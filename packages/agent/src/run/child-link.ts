@@ -8,15 +8,15 @@ interface ChildLinkOptions {
   readonly parent: ParentCall;
   readonly session: SessionId;
   readonly journal: () => Journal;
-  /** The name of the agent that has the session now. */
+  /** Returns the name of the agent that currently has the session. */
   readonly agent: () => string;
   /** Submits a decision to the session of this run. A repeated key has no effect. */
   readonly decide: (decision: Decision, key: string) => Promise<void>;
 }
 
 /**
- * Connects the run of a sub-agent with the call that runs it. It reads the sub-agent's log only, so
- * that it finds everything again after a crash.
+ * Connects the run of a sub-agent with the tool call that runs it. All its state comes from the
+ * sub-agent's log, so it can be rebuilt after a crash.
  */
 export class ChildLink {
   readonly #options: ChildLinkOptions;
@@ -29,7 +29,7 @@ export class ChildLink {
     this.#options = options;
   }
 
-  /** Called for each record of the session, including those of earlier processes. */
+  /** Called for each record of the session, including the records of earlier processes. */
   track({ fact, turn, attempt }: LogRecord): void {
     if (fact === undefined) return;
     const key = `${turn}.${attempt}`;
@@ -52,8 +52,8 @@ export class ChildLink {
   }
 
   /**
-   * Brings the caller's log up to date, and takes the answers that it has. Called once, after the
-   * session was read.
+   * Writes the questions and usage to the caller's log if that log lacks them, and applies the answers
+   * that it has. Called once, after the session was read.
    */
   async open(): Promise<void> {
     const { parent, journal } = this.#options;
@@ -66,7 +66,7 @@ export class ChildLink {
 
   /** Called for each record that this process commits. */
   onRecord({ fact }: LogRecord): void {
-    // If the caller's log fails, the caller stops this run.
+    // Errors are ignored here. If the caller's log fails, the caller stops this run.
     if (fact?.type === 'approval_asked') this.#ask(fact.toolCallId).catch(() => {});
     if (fact?.type === 'approval_answered') this.#noteAnswer(fact).catch(() => {});
   }
@@ -97,7 +97,8 @@ export class ChildLink {
     const own = calls.find(({ part }) => part.toolCallId === toolCallId)?.part;
     return {
       ...{ toolCallId, name, reason },
-      // Rules belong to the policy of one agent. Another agent may mean something else by it.
+      // A rule belongs to the policy of one agent. Another agent may use the same name for a different
+      // rule, so the agent's name is added.
       rule: rule && `${agent()}: ${rule}`,
       judged: loop.turn?.calls.get(toolCallId)?.judged,
       agents: [agent(), ...(from?.agents ?? [])],
@@ -106,7 +107,7 @@ export class ChildLink {
     };
   }
 
-  /** The answer goes through the log, as every answer does. */
+  /** Submits the caller's answer to the sub-agent's log, where every answer has to be. */
   #decide(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
     const { decision, by, reason, input } = answer;
     const key = `answer of the caller: ${toolCallId}`;

@@ -25,7 +25,7 @@ interface CommandSenderOptions {
   /** Resolves when the session is open. Rejects if it cannot be opened. */
   readonly opened: Promise<{ readonly journal: SessionJournal }>;
   readonly runId: () => RunId;
-  /** The tools that the agent has now. */
+  /** Returns the tools that the agent has now. */
   readonly tools: () => ReadonlyMap<string, Tool>;
   /** Aborts when the run stops. */
   readonly stopped: AbortSignal;
@@ -37,12 +37,12 @@ type RunCommands = Pick<
 >;
 
 /**
- * Sends the commands of a run's owner. They go through the log, like those of other processes. The
- * run neither parks nor ends before all of them are on the log.
+ * Sends the commands of the program that holds the run. They go through the log, like commands of other
+ * processes. The run neither parks nor ends before all of them are on the log.
  */
 export class CommandSender implements RunCommands {
   readonly #options: CommandSenderOptions;
-  /** Commands that are being submitted. */
+  /** The commands that are being submitted. */
   readonly #submits = new Set<Promise<unknown>>();
   #submitted = 0;
   #isClosed = false;
@@ -51,7 +51,7 @@ export class CommandSender implements RunCommands {
     this.#options = options;
   }
 
-  /** Refuses all later commands, because the run is over. */
+  /** Refuses all later commands. Called when the run is over. */
   close(): void {
     this.#isClosed = true;
   }
@@ -61,7 +61,7 @@ export class CommandSender implements RunCommands {
   }
 
   async #abort(reason: string | undefined): Promise<void> {
-    // A run that has ended or never started needs no abort.
+    // A run that has ended, or that never started, needs no abort.
     const isGoingOn = await this.#options.opened.then(
       () => !this.#isClosed,
       () => false,
@@ -105,7 +105,10 @@ export class CommandSender implements RunCommands {
     return this.#track(this.#provide(call, result));
   }
 
-  /** Works as from any other process, so that a second output for a call is refused. */
+  /**
+   * Submits the output of a tool that a client runs. It uses the same function as other processes, so a
+   * second output for a call is refused.
+   */
   async #provide(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     const { toolOutputCommand } = await import('../input/submit-command.ts');
     const { submitToolResult } = await import('../input/tool-results.ts');
@@ -116,7 +119,7 @@ export class CommandSender implements RunCommands {
     if (!this.#isClosed) journal.write([]).catch(() => {});
   }
 
-  /** Many runs have no approvals, so the code loads on demand. */
+  /** Submits a decision on a call. The code loads on demand, because many runs have no approvals. */
   async #decide(
     decisionOf: (code: typeof import('../input/submit-command.ts')) => Decision,
   ): Promise<void> {
@@ -140,7 +143,7 @@ export class CommandSender implements RunCommands {
   }
 
   /**
-   * Counts a command from the moment of its call, so that the run neither parks nor ends before the
+   * Counts a command as soon as its method is called. The run therefore neither parks nor ends before the
    * command is on the log.
    */
   #track(submitted: Promise<void>): Promise<void> {
@@ -163,8 +166,8 @@ export class CommandSender implements RunCommands {
   }
 
   /**
-   * Waits until all submitted commands are on the log and folded, including those submitted
-   * meanwhile.
+   * Waits until all submitted commands are on the log and folded. Commands that are submitted during the
+   * wait are included.
    */
   async flush(journal: SessionJournal): Promise<void> {
     for (let flushed = -1; flushed !== this.#submitted; ) {

@@ -6,16 +6,17 @@ import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.
 import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 import { alreadyDecided, noSuchCall } from './run-errors.ts';
 
-/** The loop handles these between turns. */
+/** The command types that the loop handles between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
 
 /**
- * Handles the commands that cannot wait for the next turn: aborts, decisions on calls, withdrawals.
+ * Handles the commands that cannot wait for the next turn, such as aborts, decisions on calls and
+ * withdrawals.
  */
 export class CommandHandler {
   readonly #context: RunContext;
   readonly #abort: () => void;
-  /** Keys of handled commands, and keys of decided calls. */
+  /** The keys of handled commands. `#decided` has the keys of decided calls. */
   readonly #handled = new Set<string>();
   readonly #decided = new Set<string>();
 
@@ -24,7 +25,7 @@ export class CommandHandler {
     this.#abort = abort;
   }
 
-  /** Handles the queued commands, each once. */
+  /** Handles each queued command once. */
   async handleQueued(): Promise<void> {
     const news = this.#context.journal.loop.commands.filter(
       (queued) =>
@@ -40,7 +41,7 @@ export class CommandHandler {
         if (command.type === 'approve' || command.type === 'deny')
           return this.#handleDecision(key, command);
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
-        // The call has an output already, or there is no such call.
+        // The call already has an output, or there is no such call.
         if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
@@ -50,7 +51,10 @@ export class CommandHandler {
     await this.#applyStandingApprovals();
   }
 
-  /** True for the first output for an open call. The call itself consumes it. */
+  /**
+   * True if the command is the first output for an open call. The code that runs the call consumes that
+   * command.
+   */
   #isForCall({ key, command }: QueuedCommand): boolean {
     if (command.type !== 'tool_output') return false;
     const { state, loop } = this.#context.journal;
@@ -60,7 +64,10 @@ export class CommandHandler {
     return isOpen && outputFor(loop, command.toolCallId)?.key === key;
   }
 
-  /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
+  /**
+   * Consumes a command that this version cannot handle, because it must not stay in the queue for ever.
+   * The log gets the reason.
+   */
   async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
     const [code, why] =
       command.type === 'unknown'
@@ -95,7 +102,8 @@ export class CommandHandler {
   }
 
   /**
-   * Writes the abort to the log before anything stops. The first terminal decision on a run wins.
+   * Writes the abort to the log before any work stops. If two decisions would end the run, the first one
+   * counts.
    */
   async #handleAbort(abort: QueuedCommand): Promise<void> {
     const { phase, journal } = this.#context;
@@ -134,7 +142,7 @@ export class CommandHandler {
     await this.#write([commandConsumed(key), approvalAnswered(turn, call, decision)]);
   }
 
-  /** Why a decision has no effect. */
+  /** Returns the reason why a decision has no effect. */
   #lateDecision(toolCallId: ToolCallId): ErrorInfo {
     const { journal, session } = this.#context;
     const { answer } = journal.loop.turn?.calls.get(toolCallId) ?? {};
@@ -154,7 +162,10 @@ function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
   return `${turn}.${attempt} ${toolCallId}`;
 }
 
-/** Unknown commands are rare, so the code loads on demand. */
+/**
+ * Returns the text for an unknown type of command. The code loads on demand, because such commands are
+ * rare.
+ */
 async function unknownTypeText(given: unknown): Promise<string> {
   const { unknownCommandText } = await import('../input/submit-command.ts');
   return `${unknownCommandText(given)}. Use submitCommand, which checks commands`;

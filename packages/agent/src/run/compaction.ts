@@ -30,7 +30,10 @@ import { runAttempt } from './stream-response.ts';
 /** Decides when the context is too long, and compacts it. */
 export class Compactor {
   readonly #context: RunContext;
-  /** After a failed compaction, the next one waits until this turn. */
+  /**
+   * The number of turns that the run must have before the next compaction. It is raised after a failed
+   * compaction.
+   */
   #earliestTurn = 0;
 
   constructor(context: RunContext) {
@@ -38,8 +41,9 @@ export class Compactor {
   }
 
   /**
-   * True if the context is long and there are enough old steps. A summary for every turn would cost
-   * more than it saves. After an overflow, it is true if the context can become shorter.
+   * True if a compaction is due. Normally the context must be long and have enough old steps, because a
+   * summary for every turn would cost more than it saves. After an overflow, it is enough that the
+   * context can become shorter.
    */
   get isDue(): boolean {
     const { settings, journal } = this.#context;
@@ -50,7 +54,8 @@ export class Compactor {
       const items = currentContext(this.#context);
       return isShorter(planAfterOverflow(items, compaction), items);
     }
-    // The last request is the reference. Without one, for example after a compaction, nothing is due.
+    // The length of the last request is the reference. Without a request, for example after a compaction,
+    // no compaction is due.
     if (loop.lastTokens === 0) return false;
     const items = currentContext(this.#context);
     if (loop.lastTokens + tokensSinceAnswer(items) < compaction.whenTokens) return false;
@@ -58,7 +63,10 @@ export class Compactor {
     return steps >= (loop.compacted.summary === undefined ? 1 : compaction.keepSteps);
   }
 
-  /** `isAsked`: a command asked for it, so it happens whatever the length of the context is. */
+  /**
+   * Compacts the context. `isAsked` is true if a command asked for it. The context is then compacted
+   * whatever its length is.
+   */
   async compact(turn: number, provider: Provider | undefined, isAsked: boolean): Promise<void> {
     const { settings, journal } = this.#context;
     const { compaction = commandDefaults } = settings;
@@ -81,17 +89,20 @@ export class Compactor {
 }
 
 const turnsBetween = 3;
-/** For a `compact` command. */
+/** The compaction settings for a `compact` command. */
 const commandDefaults = {
   whenTokens: Number.POSITIVE_INFINITY,
   keepSteps: 2,
   summarize: summaryPrompt,
 };
 
-/** The average over English text and code. */
+/** The average number of characters per token, over English text and code. */
 const charactersPerToken = 4;
 
-/** The items that a summary may cover: no model has to read an input before its guardrails. */
+/**
+ * Returns the items that a summary may cover. Inputs that guardrails have not checked yet are left out,
+ * because no model may read them.
+ */
 function checkedContext(context: RunContext): readonly Item[] {
   const items = currentContext(context);
   const open = openInput(context);
@@ -105,13 +116,13 @@ function currentContext({ journal }: RunContext): readonly Item[] {
   return applyCompaction(items, compacted, clipItem);
 }
 
-/** An estimate for the input and the tool results that no request has contained yet. */
+/** Returns an estimate of the tokens in the input and tool results that no request has contained yet. */
 function tokensSinceAnswer(context: readonly Item[]): number {
   const answered = context.findLastIndex(({ kind }) => kind === 'assistant');
   return Math.ceil(contextLength(context.slice(answered + 1)) / charactersPerToken);
 }
 
-/** The steps that stay use at most half of the tokens at which compaction starts. */
+/** Plans a compaction in which the steps that stay use at most half of `whenTokens`. */
 function planOfOldSteps(
   context: readonly Item[],
   { keepSteps, whenTokens }: Compaction,
@@ -121,8 +132,8 @@ function planOfOldSteps(
 }
 
 /**
- * The model's window is unknown, so the context is halved. If that is still too long, the next
- * overflow halves it again.
+ * Plans a compaction after an overflow. The model's window is unknown, so the context is halved. If it is
+ * still too long, the next overflow halves it again.
  */
 function planAfterOverflow(
   context: readonly Item[],
@@ -138,17 +149,20 @@ function planAfterOverflow(
   });
 }
 
-/** Each compaction after an overflow drops a step or makes the rest shorter, so there is an end. */
+/**
+ * True if the plan drops a step or makes the context shorter. Without this check, overflows could repeat
+ * for ever.
+ */
 function isShorter({ covered, length }: ContextPlan, context: readonly Item[]): boolean {
   return covered.length > 0 || length < contextLength(context);
 }
 
-/** How often a summary is tried after an overflow, each time from a shorter text. */
+/** Maximum number of summaries that are tried after an overflow. Each one is made from a shorter text. */
 const maxSummaries = 3;
 
 /**
- * Replaces the old steps by a summary of the model. After an overflow it always succeeds, unless
- * the request for the summary fails for another reason. Returns false if it failed.
+ * Replaces the old steps with a summary by the model. Returns false if the context did not become
+ * shorter. After an overflow, a summary without the model is used if the model cannot write one.
  */
 async function compact(
   context: RunContext,
@@ -206,7 +220,10 @@ function clipAll(items: readonly Item[], maxLength: number): readonly Item[] {
   return items.map((item) => clipItem(item, most)).filter(({ parts }) => parts.length > 0);
 }
 
-/** Replaces the summary if the model cannot write one: the earlier summary and the last request. */
+/**
+ * Returns the text that replaces the summary if the model cannot write one. It has the last request of
+ * the user and the earlier summary.
+ */
 function summaryWithoutModel(old: readonly Item[], dropped: number): string {
   const textOf = (item: Item | undefined) =>
     item === undefined ? '' : joinText(item.parts.map((part) => part));
@@ -223,11 +240,11 @@ interface SummaryOptions {
   readonly provider: Provider;
   readonly prompt: string;
   readonly items: readonly Item[];
-  /** Creates the record that uses the summary. It is committed with the end of the turn. */
+  /** Returns the record that puts the summary into effect. It is committed with the end of the turn. */
   readonly use: (summary: string) => DraftRecord;
 }
 
-/** Lets the model summarize items, in a turn of its own. */
+/** Asks the model for a summary of the items, in a separate turn. */
 async function summarize(
   context: RunContext,
   { turn, provider, prompt, items, use }: SummaryOptions,
@@ -274,7 +291,7 @@ async function summarize(
   return isOverflow(failed) ? 'overflow' : 'failed';
 }
 
-/** Calls in a summary are not run. */
+/** Returns the record that retracts a tool call in a summary, because such a call is not run. */
 function retractCall(at: Attempt, partId: PartId): DraftRecord {
   return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
 }

@@ -28,7 +28,7 @@ export function checkLimits(limits: Limits, retry: RetrySettings): void {
     assertAtLeast(`attemptsFor ${kind}`, value, 1);
 }
 
-/** Throws if there is a maximum cost and a provider can report no cost in its currency. */
+/** Throws if there is a maximum cost and a provider cannot report costs in its currency. */
 export function checkPrices(limits: Limits, providers: readonly Provider[]): void {
   const { maxCost, allowUnknownPrices } = limits;
   if (maxCost === undefined || allowUnknownPrices) return;
@@ -69,7 +69,7 @@ function badCost(cost: Cost): AgentError {
   return new AgentError('bad_option', message, { option: 'maxCost' });
 }
 
-/** The limit that the run has reached, if there is one. */
+/** Returns the limit that the run has reached, if there is one. */
 export function exceededLimit(context: RunContext): string | undefined {
   const { settings, journal } = context;
   const { maxTurns, maxRepeats } = settings.limits;
@@ -83,7 +83,7 @@ export function exceededLimit(context: RunContext): string | undefined {
 
 const maxCauseLength = 200;
 
-/** The cause of the first stop condition that is met. */
+/** Returns the cause of the first stop condition that is met. */
 function stopCause({ settings, journal }: RunContext): string | undefined {
   const { stopWhen } = settings;
   const { run } = journal.loop;
@@ -99,8 +99,8 @@ function stopCause({ settings, journal }: RunContext): string | undefined {
 }
 
 /**
- * The limit of tokens or costs that the run has reached, together with its sub-agents, or that a
- * caller of the run has reached.
+ * Returns the limit of tokens or costs that was reached by the run with its sub-agents, or by a caller of
+ * the run.
  */
 export function exceededBudget(context: RunContext): string | undefined {
   const { settings, parent } = context;
@@ -117,8 +117,8 @@ export function exceededBudget(context: RunContext): string | undefined {
 }
 
 /**
- * The usage of the run. A run that an earlier process started is still the same run, so the usage from
- * before counts too. A run that continues a parked one is another run.
+ * Returns the usage of the run. If an earlier process started the run, the usage from that process counts
+ * too. A run that continues a parked session is another run.
  */
 function attemptsOfRun({ journal, initialState }: RunContext): Pick<FoldState, 'usage'> {
   const { run } = journal.loop;
@@ -128,7 +128,7 @@ function attemptsOfRun({ journal, initialState }: RunContext): Pick<FoldState, '
   return { usage: { before: undefined, chunk: usage } };
 }
 
-/** A budget cannot be kept if a provider that reports its costs reported none in this currency. */
+/** True if an attempt has usage but no cost in this currency. The maximum cost then cannot be checked. */
 const lacksCost =
   (currency: string) =>
   ({ usage }: AttemptUsage): boolean =>
@@ -136,7 +136,7 @@ const lacksCost =
     usage.input + usage.output > 0 &&
     !usage.costs.some((cost) => cost.currency === currency);
 
-/** The number of consecutive answers, counted from the last one, with identical calls. */
+/** Returns the number of consecutive answers with identical calls, counted back from the last answer. */
 function countRepeats(items: readonly Item[]): number {
   let last: string | undefined;
   let count = 0;

@@ -13,7 +13,7 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import { type Driver, snapshot } from '@millrace/log';
+import { type Driver, sessionStates } from '@millrace/log';
 import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
@@ -64,33 +64,33 @@ interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
-  /** True if the session id was created for this run. Default: false. */
+  /** True if the session id was generated for this run. Default: false. */
   readonly isNew?: boolean | undefined;
-  /** Stops the run without ending it, so that another process can resume it. */
+  /** Stops the run so that another process can resume it. The run is not ended on the log. */
   readonly leave?: AbortSignal | undefined;
   /** The trace of a run that starts here. */
   readonly trace?: TraceContext | undefined;
-  /** In addition to the agent's observers. */
+  /** Further observers, in addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Passed to tools and functions of the agent. It is not on the log. */
+  /** The value that tools and functions of the agent get as `context`. It is not stored on the log. */
   readonly context?: unknown;
   /** The call that this run belongs to, if it is the run of a sub-agent. */
   readonly parent?: ParentCall | undefined;
   /**
-   * If the session has an open run between turns, the input joins it instead of waiting for its
-   * end.
+   * If true, the input joins an open run that is between turns. Otherwise it waits for the end of that
+   * run.
    */
   readonly joinsOpenRun?: boolean | undefined;
   /** Creates or checks the session before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
-/** How long a run that is left waits for running calls. */
+/** How long a run waits for its running calls after the leave signal, in milliseconds. */
 const leaveGraceMs = 2000;
 /**
- * One run, from its first record to its last. It opens the session, recovers interrupted work,
- * starts the run, drives the loop and closes the session. Commands go through the log, like those
- * of other processes.
+ * One run, from its first record to its last. It opens the session, recovers interrupted work, starts the
+ * run, drives the loop and closes the session. Its commands go through the log, like commands of other
+ * processes.
  */
 export class LiveRun implements Run {
   readonly session: SessionId;
@@ -105,19 +105,19 @@ export class LiveRun implements Run {
   readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
-  /** Aborts when this process gives up the session without ending the run. */
+  /** Aborts when this process gives the session up so that another process can continue it. */
   readonly #leaving = new AbortController();
   #link: ChildLink | undefined;
   /** The tools of the active agent. They change after a hand-off. */
   #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
-  /** The calls whose answers waited on the log when the session was opened. */
+  /** The ids of the calls whose answers were already queued when the session was opened. */
   #answered: readonly string[] = [];
-  /** Whether this agent, or one that it can hand off to, has an `output`. */
+  /** True if this agent has an `output` schema, or an agent that it can hand off to. */
   #hasOutput = true;
   #onRecord: (record: LogRecord) => void = () => {};
-  /** The active agent may change in a hand-off, so this is a function. */
+  /** Returns true if the run parks while a call waits. A hand-off may change this. */
   #parks: () => boolean = () => false;
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -254,7 +254,7 @@ export class LiveRun implements Run {
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
     this.#through = opened.through;
-    // The result of a sub-agent that continues is that of its whole session.
+    // If a sub-agent continues, the result covers its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
     this.#parks = () => context.settings.whileAsking === 'park';
@@ -266,8 +266,7 @@ export class LiveRun implements Run {
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
-    // These aborts were meant for a run that has ended, or whose process died before it handled
-    // them.
+    // These aborts were for an earlier run that has ended, or whose process died.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
       isCallAnswer(command) ? command.toolCallId : [],
@@ -298,8 +297,8 @@ export class LiveRun implements Run {
   }
 
   /**
-   * After the leave signal, nothing more is written except results of calls that finish within the
-   * grace period.
+   * Handles the leave signal. After it, the run writes nothing more except the results of calls that
+   * finish within the grace period.
    */
   #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
     const { leave: own, parent } = this.#options;
@@ -318,12 +317,13 @@ export class LiveRun implements Run {
 
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
-    // First, so that sub-agents leave their sessions for the next process instead of aborting.
+    // `#leaving` aborts first, so sub-agents leave their sessions for the next process and do not abort
+    // them.
     abort(this.#leaving);
     abort(this.#stop);
   }
 
-  /** True if this is the run of a sub-agent whose session was started by an earlier process or run. */
+  /** True if this is the run of a sub-agent whose session an earlier process or run has started. */
   #isContinued({ state }: Pick<SessionJournal, 'state'>): boolean {
     return this.#options.parent?.isContinued === true && toArray(state.items).length > 0;
   }
@@ -375,7 +375,7 @@ export class LiveRun implements Run {
     return journal;
   }
 
-  /** Many agents have no observers, so the code loads on demand. */
+  /** Returns the object that calls the observers, if there are any. The code loads on demand. */
   async #notifier(): Promise<Observers | undefined> {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
@@ -384,7 +384,7 @@ export class LiveRun implements Run {
     return new Observers(observers, { clock, onDiagnostic });
   }
 
-  /** Only sub-agents have a caller, so the code loads on demand. */
+  /** Connects the run of a sub-agent with its caller. The code loads on demand. */
   async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
     const { ChildLink } = await import('./child-link.ts');
     const { session } = this;
@@ -394,8 +394,8 @@ export class LiveRun implements Run {
   }
 
   /**
-   * Recovers what a dead driver left, and writes the start of the run and its input. An interrupted
-   * run continues; if there is new input, it is driven to its end first.
+   * Recovers the work that a dead driver left open, and writes the start of the run and its input. An
+   * interrupted run continues. If there is new input, that run is driven to its end first.
    */
   async #startRun(
     { journal, settings, phase }: RunContext,
@@ -406,10 +406,12 @@ export class LiveRun implements Run {
     const { joinsOpenRun = false, trace } = this.#options;
     const isContinued = this.#isContinued(journal);
     const newItems = isContinued ? [] : (this.#options.input ?? []);
-    // The caller of a sub-agent needs a whole answer.
+    // The caller of a sub-agent needs a complete answer.
     const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
     const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
-    const known = isUnsure ? await snapshot(settings.log, this.session) : journal.state;
+    const { state: known } = isUnsure
+      ? await sessionStates(settings.log).load(this.session)
+      : journal;
     const used = findUsedId(newItems, known);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
@@ -425,8 +427,8 @@ export class LiveRun implements Run {
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
-    const isToldMore = journal.loop.commands.length > 0;
-    const isAwaited = isNew || (isKept && isToldMore);
+    const hasCommands = journal.loop.commands.length > 0;
+    const isAwaited = isNew || (isKept && hasCommands);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
@@ -436,13 +438,13 @@ export class LiveRun implements Run {
     const items = turn === undefined ? itemDrafts(newItems, ids) : [];
     const started =
       run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
-    // The run was aborted while the previous run came to its end.
+    // The run was aborted before the previous run had ended.
     const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
     await journal.write([...started, ...items, ...stopped]);
     return newItems;
   }
 
-  /** Drives the run to its end, and starts another run if messages arrived meanwhile. */
+  /** Drives the run to its end. If messages arrived during the run, it starts another run for them. */
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
@@ -459,7 +461,10 @@ export class LiveRun implements Run {
     }
   }
 
-  /** A signal that is already aborted stops the run before the first request. */
+  /**
+   * Aborts the run when the caller's signal aborts, even before the first request. Returns a function
+   * that removes the listener.
+   */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
     const stop = async () => {
@@ -471,7 +476,9 @@ export class LiveRun implements Run {
     return () => signal?.removeEventListener('abort', onAbort);
   }
 
-  /** If the log fails, the next write reports it. */
+  /**
+   * Receives the records of other writers. An error is ignored here, because the next write reports it.
+   */
   #receiveForeignRecords(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
@@ -483,7 +490,7 @@ export class LiveRun implements Run {
 
 /** The opened session of a run. */
 interface OpenedSession {
-  /** The session state before the run. */
+  /** The state of the session before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
 }

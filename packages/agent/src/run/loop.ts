@@ -19,39 +19,41 @@ import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
 /**
- * Maximum consecutive actions without a new record. Every action writes a record or makes the next
- * one do so.
+ * Maximum number of consecutive actions without a new record. Normally every action writes a record, or
+ * the next one does.
  */
 const maxIdleSteps = 10;
 
 interface RunLoopOptions {
   /** Stops the requests and tools of the run. */
   readonly abort: () => void;
-  /** Resolves when the commands of this process are on the log and folded. Default: at once. */
+  /** Resolves when the commands of this process are on the log and folded. Default: resolves at once. */
   readonly flushCommands?: (() => Promise<void>) | undefined;
 }
 
 /**
- * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
+ * The loop of a run. It decides the next action, performs it, and repeats until the run is finished or
  * parked.
  */
 export class RunLoop {
   readonly #context: RunContext;
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
-  /** Loaded for agents that compact, and for a command that asks for it. */
+  /**
+   * Compacts the context. It loads on demand, for agents with `compaction` and for a `compact` command.
+   */
   #compactor: Compactor | undefined;
-  /** Loaded for agents with guardrails. */
+  /** Runs the guardrails. It loads on demand, for agents that have any. */
   #guards: Guards | undefined;
   readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
-  /** Thrown instead of the next action, after `leave`. */
+  /** The error that is thrown instead of the next action. Set by `leave`. */
   #leaveReason: Error | undefined;
-  /** How often the model was asked to answer again because its answer was invalid. */
+  /** The number of times that the model was asked to answer again because its answer was invalid. */
   #repairs = 0;
-  /** The validated answer. */
+  /** The validated value of the answer. */
   #value: unknown;
   /** The value that user code threw and that ended the run. */
   #cause: unknown;
@@ -77,7 +79,10 @@ export class RunLoop {
     return driven;
   }
 
-  /** Drives to the end of the run, or up to an action that another process performs. */
+  /**
+   * Drives to the end of the run, or up to an action that another process performs. Returns the stop of
+   * the run, or that action.
+   */
   async driveTo(isExternal: (action: Action) => boolean, repairs = 0): Promise<Stop | Action> {
     this.#context.phase.isRunEnding = false;
     this.#isDriving = true;
@@ -87,7 +92,7 @@ export class RunLoop {
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
-        // Nothing more can be written, so nothing more may start.
+        // The journal accepts no more records, so no further work may start.
         const ended = journal.failure ?? this.#leaveReason;
         if (ended !== undefined) throw ended;
         if (phase.isAborting) await journal.settled();
@@ -110,7 +115,7 @@ export class RunLoop {
    */
   onRecord({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
-    // If this write fails, the run's own next write fails too and reports it.
+    // If handling a command fails because of a write, the run's own next write fails too and reports it.
     const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isCommand) this.#commands.handleQueued().catch(() => {});
     if (fact?.type === 'command_queued') this.#callRunner?.wakeClientCalls();
@@ -122,8 +127,8 @@ export class RunLoop {
   }
 
   /**
-   * Starts nothing more; `drive` rejects with this error. Resolves when the running calls have
-   * their results.
+   * Prevents further actions, so that `drive` rejects with this error. Resolves when the running calls
+   * have their results.
    */
   async leave(why: Error): Promise<void> {
     this.#leaveReason = why;
@@ -154,7 +159,7 @@ export class RunLoop {
     const { loop, state } = this.#context.journal;
     const unanswered = unansweredCalls(state, loop.turn);
     const hasCalls = callsOfTurn(state, loop.turn).length > 0;
-    // Checked only between turns, because it reads the whole transcript.
+    // The limits are checked only between turns, because this reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
     const guard = loop.turn && this.#guards?.pending(loop.turn, unanswered);
@@ -182,14 +187,17 @@ export class RunLoop {
     return this.#guards;
   }
 
-  /** Decides and performs the next action. Returns the run's stop, or an external action. */
+  /**
+   * Decides and performs the next action. Returns the run's stop if it was the last action. An external
+   * action is not performed but returned.
+   */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
     if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());
     return isExternal(action) ? action : this.#perform(action);
   }
 
-  /** Performs an action. Returns the run's stop if it was the last one. */
+  /** Performs an action. Returns the run's stop if it was the last action. */
   async #perform(action: Action): Promise<Stop | undefined> {
     switch (action.do) {
       case 'take_messages':
@@ -237,14 +245,14 @@ export class RunLoop {
     }
   }
 
-  /** The functions of user code must not block an abort. */
+  /** Calls the agent's functions that return tools. Such user code must not block an abort. */
   async #loadStepTools({ turn }: TurnState): Promise<void> {
     await raceAbort(this.#context.loadStepTools(turn), this.#context.signal);
   }
 
   /**
-   * Whether all calls still wait, after the commands that are being submitted have arrived. A program
-   * that resumes a parked run and approves a call at once does not find it parked again.
+   * Returns true if all calls still wait after the commands that are being submitted have arrived.
+   * Without this check, a run could park although a program has resumed it and is just approving a call.
    */
   async #stillWaits(calls: readonly Pick<ToolCallPart, 'toolCallId'>[]): Promise<boolean> {
     const { journal, phase } = this.#context;
@@ -262,7 +270,7 @@ export class RunLoop {
     return !decided && !phase.isAborting;
   }
 
-  /** User code threw. The log still works, so the run is ended properly. */
+  /** Ends the run after user code threw. This is possible because the log still works. */
   async #endAfterError(error: unknown): Promise<Stop | undefined> {
     const { journal } = this.#context;
     const { turn } = journal.loop;
@@ -295,7 +303,10 @@ export class RunLoop {
     this.#context.phase.isTurnEnding = false;
   }
 
-  /** Asks the model again, a few times, if the answer does not match the `output` schema. */
+  /**
+   * Ends the run. If the answer does not match the `output` schema, it first asks the model again, a few
+   * times.
+   */
   async #conclude(stop: Stop): Promise<Stop | undefined> {
     const { settings, phase } = this.#context;
     const checked = stop.reason === 'stop' ? await this.#checkOutput() : undefined;
@@ -328,7 +339,9 @@ export class RunLoop {
     return stop;
   }
 
-  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
+  /**
+   * Turns queued messages into items. It takes all `steer` messages, or the first `follow_up` message.
+   */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
     const queued = activeCommands(journal.loop.commands).flatMap(({ key, command }) =>
@@ -344,7 +357,7 @@ export class RunLoop {
     await this.#write(drafts.flat());
   }
 
-  /** One call runner per attempt. */
+  /** Returns the call runner of an attempt. Each attempt has one. */
   #callRunnerFor({
     turn,
     attempt,

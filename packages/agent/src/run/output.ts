@@ -19,7 +19,7 @@ export function createOutput(schema: StandardSchemaV1 | undefined): Output | und
   return { schema: jsonSchema, check };
 }
 
-/** The structured value of an answer. */
+/** Returns the structured value of an answer, if it has one. */
 export function structuredValue(item: Item | undefined): JsonValue | undefined {
   return item?.parts.findLast((part) => part.kind === 'structured')?.value;
 }
@@ -39,10 +39,10 @@ export async function checkAnswer({
   return settings.output?.check(structuredValue(last));
 }
 
-/** Marks items that the loop created, in contrast to user input. */
+/** The metadata of items that the loop created. It distinguishes them from user input. */
 export const loopMetadata = { by: 'the loop' } as const;
 
-/** The item that asks the model to answer again. */
+/** Returns the item that asks the model to answer again. */
 export function repairItem(id: ItemId, problem: string): Item {
   const text = `Your answer does not fit what was asked for:\n${problem}\nAnswer again.`;
   return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: loopMetadata };

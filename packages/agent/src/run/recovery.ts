@@ -13,9 +13,9 @@ import {
 } from '../state/drafts.ts';
 
 /**
- * The records that a driver writes first when it opens a session after a crash. Afterwards nothing
- * is open without an owner: an interrupted response is kept as partial or superseded, and running
- * executions are `lost`. Unanswered calls, approvals and commands stay as they are.
+ * Returns the records that a driver writes first when it opens a session after a crash. An interrupted
+ * response is kept as partial or superseded, and running executions become `lost`. Unanswered calls,
+ * approvals and commands stay as they are.
  */
 export function recoveryDrafts(
   state: FoldState,
@@ -23,7 +23,8 @@ export function recoveryDrafts(
   onInterrupted: Settings['onInterrupted'],
 ): readonly DraftRecord[] {
   const lost = turn === undefined ? [] : lostExecutions(turn);
-  // Missing results are still to come and keep their slots.
+  // No response was interrupted. Calls without a result keep their slots, because their results are still
+  // to come.
   if (turn === undefined || !isInterrupted(turn)) return lost;
   if (onInterrupted === 'retry') {
     const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
@@ -42,7 +43,10 @@ export function isInterrupted({ stop, itemId }: TurnState): boolean {
   return stop === undefined && itemId !== undefined;
 }
 
-/** Results of tools that started early do not count if the response did not end. */
+/**
+ * Returns the records that retract the results of tools that started early. They do not count if the
+ * response did not end.
+ */
 function retractResults(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
   const item = toolItemId && findItem(state, toolItemId);
   const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
@@ -50,8 +54,8 @@ function retractResults(state: FoldState, { toolItemId }: TurnState): readonly D
 }
 
 /**
- * Finishes open items, except the tool item: the call runner finishes it after it has answered the
- * calls.
+ * Returns the records that finish open items. The tool item is left out, because the call runner finishes
+ * it after it has answered the calls.
  */
 function finishOpenItems({ items }: FoldState): readonly DraftRecord[] {
   return toArray(items)
@@ -73,7 +77,10 @@ export function lostExecutions({ turn, attempt, calls }: TurnState): readonly Dr
   });
 }
 
-/** Handles aborts that no driver handled. The first one ends the open run, if there is one. */
+/**
+ * Returns the records for abort commands that no driver handled. The first one ends the open run, if
+ * there is one.
+ */
 export function staleAbortDrafts(
   { run, turn }: LoopState,
   [first, ...rest]: readonly QueuedCommand[],
@@ -84,10 +91,13 @@ export function staleAbortDrafts(
   return [...aborts, ...rest.map(({ key }) => commandConsumed(key))];
 }
 
-/** The stop of a turn in which user code threw: the instructions, a filter or a provider. */
+/**
+ * The stop of a turn in which user code threw. User code is for example the instructions, a filter or a
+ * provider.
+ */
 export const failedStop = { reason: 'error', cause: 'failed' } as const;
 
-/** The records that end such a turn. The partial answer is kept. */
+/** Returns the records that end a turn in which user code threw. The partial answer is kept. */
 export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
   const { turn } = loop;
   const error = {

@@ -9,7 +9,7 @@ import type { StepInfo } from '../contract/tool.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
-/** Work that runs during the stream of an attempt: tools that started early. */
+/** Work that runs while an attempt streams, namely tools that started early. */
 interface ConcurrentWork {
   /** Stops the work and waits for it. */
   halt(): Promise<void>;
@@ -18,18 +18,18 @@ interface ConcurrentWork {
 }
 
 /**
- * Requests a turn's response. Each call makes one attempt and handles its failure: retry, fallback
- * or error.
+ * Requests a turn's response. Each call of `attempt` makes one attempt. If it fails, the request is
+ * retried, goes to a fallback provider, or ends with an error.
  */
 export class TurnRequest {
   readonly #context: RunContext;
-  /** The provider in use, among those of the agent. */
+  /** The index of the provider in use, in the agent's list. */
   #providerIndex = 0;
-  /** The changes of `prepareStep` for this turn, once it was called. */
+  /** The changes of `prepareStep` for this turn. Undefined until it was called. */
   #prepared: ResolvedStep | undefined;
-  /** The provider in use, among those of the prepared step. */
+  /** The index of the provider in use, in the list of the prepared step. */
   #preparedIndex = 0;
-  /** Failed attempts with this provider in this turn. */
+  /** The number of failed attempts with the current provider in this turn. */
   #failures = 0;
   #turn = 0;
   #providers: readonly Provider[] = [];
@@ -39,7 +39,7 @@ export class TurnRequest {
   }
 
   /**
-   * Makes one attempt. Afterwards the response is finished, or the attempt is superseded and the
+   * Makes one attempt. When it resolves, the response is finished, or the attempt is superseded and the
    * retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
@@ -87,12 +87,13 @@ export class TurnRequest {
     return providers[providers === this.#providers ? this.#providerIndex : 0];
   }
 
-  /** Retries of the request use the same changes. */
+  /** Calls `prepareStep` for this turn, once. Retries of the request use the same changes. */
   async #prepare(step: StepInfo): Promise<ResolvedStep> {
     if (this.#prepared !== undefined) return this.#prepared;
     const { settings, journal, parent } = this.#context;
     const chosen = await prepareRequest(settings, journal.state, journal.loop, step);
-    // Tools that come and go are named on the log, so that every process knows what was offered.
+    // The names of tools that change from turn to turn are written to the log. Every process can then
+    // find out which tools were offered.
     const offered = settings.stepTools.length > 0 ? [...settings.tools.keys()] : undefined;
     const prepared = { ...chosen, tools: chosen.tools ?? offered };
     if (prepared.providers !== undefined) parent?.checkPrices(prepared.providers.slice(0, 1));
@@ -100,14 +101,17 @@ export class TurnRequest {
     return prepared;
   }
 
-  /** The providers of this turn, and which of them is in use. */
+  /** The providers of this turn, and the index of the one in use. */
   get #candidates(): { readonly providers: readonly Provider[]; readonly index: number } {
     const { providers } = this.#prepared ?? {};
     if (providers !== undefined) return { providers, index: this.#preparedIndex };
     return { providers: this.#context.settings.providers, index: this.#providerIndex };
   }
 
-  /** A fallback stays in use for later turns, until a hand-off brings other providers. */
+  /**
+   * Resets the state for a new turn. A fallback provider stays in use for later turns, until a hand-off
+   * changes the list of providers.
+   */
   #startTurn(turn: number): void {
     const { providers } = this.#context.settings;
     if (providers !== this.#providers) this.#providerIndex = 0;
@@ -119,7 +123,7 @@ export class TurnRequest {
     this.#preparedIndex = 0;
   }
 
-  /** Ends the response and keeps the partial answer. */
+  /** Returns the records that end the response and keep the partial answer. */
   #finalDrafts(
     at: { readonly turn: number; readonly attempt: number },
     itemId: ItemId,
@@ -134,13 +138,16 @@ export class TurnRequest {
     ];
   }
 
-  /** Delay before the next attempt. Undefined if there is none. */
+  /**
+   * Returns the delay before the next attempt, in milliseconds. Undefined if the request is not tried
+   * again.
+   */
   #retryDelay(error: ProviderError): number | undefined {
     const { settings, journal } = this.#context;
     const { retry, random } = settings;
     const { providers, index } = this.#candidates;
     const failures = ++this.#failures;
-    // The next request leaves the reasoning out, because the log says that it was rejected.
+    // The next request omits the reasoning, because the log has the fact that a provider rejected it.
     const isRejectedAgain = journal.loop.rejectedReasoning === this.#turn;
     const dropsReasoning = error.retry === 'once_without_reasoning' && !isRejectedAgain;
     const maxAttempts = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
@@ -163,14 +170,14 @@ export class TurnRequest {
   }
 }
 
-/** Adds the provider's retry hint, for users who retry by hand. */
+/** Returns the error with the provider's retry hint, for users who retry by hand. */
 function withRetryHint({ info, retryAfterMs }: ProviderError): ErrorInfo {
   if (retryAfterMs === undefined) return info;
   const seconds = Math.ceil(retryAfterMs / 1000);
   return { ...info, message: `${info.message} (it asks to wait ${seconds} s)` };
 }
 
-/** Other providers would refuse an invalid request too. */
+/** True if another provider may succeed. An invalid request would fail with every provider. */
 function mayFallBack({ kind }: ProviderError): boolean {
   return kind !== 'aborted' && kind !== 'invalid_request';
 }

@@ -22,9 +22,12 @@ export function noSuchCall(
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
-/** What became of a call that can no longer be decided on. */
+/** The decision on a call that can no longer be decided on. */
 export interface CallOutcome {
-  /** `ended`: the call was not approved or denied, and its run has ended or it needed no approval. */
+  /**
+   * The decision. `ended` means that the call was neither approved nor denied. Its run has ended, or it
+   * needed no approval.
+   */
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -64,8 +67,9 @@ export function runLeft(session: SessionId, runId: RunId): AgentError {
 }
 
 /**
- * The error of a run whose log is full: what is stored, and how to continue. Other errors are returned
- * as they are. The message of the log has the path of its file, so it is only the cause.
+ * Returns the error of a run whose storage is full. It says which records are stored and how to continue.
+ * Other errors are returned unchanged. The error of the log is only its `cause`, because that message has
+ * the path of a file.
  */
 export function withStoredPart(session: SessionId, through: number, error: unknown): unknown {
   if (!isMillraceError(error) || error.code !== 'storage_full') return error;

@@ -26,8 +26,9 @@ interface AttemptResult {
 }
 
 /**
- * Makes one attempt at a request and streams the response to the log. If the response is complete,
- * its last parts and its end are committed together. Otherwise the caller decides how to end it.
+ * Makes one attempt at a request and streams the response to the log. If the response is complete, its
+ * last parts and its end are committed together. Otherwise the caller of this function decides how to end
+ * the response.
  */
 export async function runAttempt(
   context: RunContext,
@@ -54,7 +55,10 @@ export async function runAttempt(
   return { end: failedEnd(provider, 'aborted', 'it did not stop when it was told to'), itemId };
 }
 
-/** A provider that ignores the abort signal must not block the run beyond the grace period. */
+/**
+ * Resolves after the grace period if the run was aborted. A provider that ignores the abort signal
+ * therefore cannot block the run for longer.
+ */
 function abortTimeout(
   { settings, signal }: RunContext,
   abandoned: AbortController,
@@ -84,9 +88,7 @@ interface AttemptOptions {
   readonly attempt: number;
 }
 
-/**
- * Writes the provider's deltas to the log, until the end of the stream or until it is abandoned.
- */
+/** Writes the provider's deltas to the log, until the stream ends or is abandoned. */
 async function streamResponse(
   context: RunContext,
   options: AttemptOptions,
@@ -159,13 +161,18 @@ async function writeStream(
   return broken('its stream ended without an end');
 }
 
-/** Few agents hold output back, so the code for it loads on demand. */
+/**
+ * Creates the object that holds the output back. The code loads on demand, because few agents need it.
+ */
 async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Promise<HeldOutput> {
   const { HeldOutput } = await import('../guardrails/held-output.ts');
   return new HeldOutput(context, at, itemId);
 }
 
-/** Nothing of a response that failed or was aborted is shown, because no guardrail has passed it. */
+/**
+ * Ends a response that was held back. A response that failed or was aborted is not shown, because no
+ * guardrail has passed it.
+ */
 async function endHeld(
   { journal }: RunContext,
   held: HeldOutput,
@@ -187,14 +194,14 @@ function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
   return typeof stop?.reason === 'string' && isCounted && isOurs;
 }
 
-/** Closes the open parts, because the provider will not. */
+/** Closes the open parts as cut off, because the provider will not close them. */
 async function closeAsCut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
   await journal.settled();
   await journal.write(closeOpenParts(journal.state, 'cut'));
   return end;
 }
 
-/** The end of a response whose provider broke its contract or did not stop. */
+/** Returns the end of a response whose provider violated its contract or did not stop. */
 function failedEnd({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';

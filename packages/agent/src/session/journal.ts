@@ -25,19 +25,19 @@ export interface FoldedSession {
 
 interface JournalOptions {
   readonly driver: Pick<Driver, 'session' | 'append' | 'openedThrough'>;
-  /** The folded state, if it is known. Then the driver delivers only the records after it. */
+  /** The folded state, if it is known. The driver then delivers only the records after that state. */
   readonly from?: FoldedSession | undefined;
   /**
-   * Folds the session from its start, up to an offset. Called if the records after `from` redact
-   * content that `from` may repeat. Default: `from` is used.
+   * Folds the session from its start, up to an offset. Called if records after `from` redact content that
+   * `from` may still contain. Default: `from` is used.
    */
   readonly refold?: ((through: number) => Promise<FoldedSession>) | undefined;
   readonly observe: Observer | undefined;
   /** The name of the agent, for observers. */
   readonly agent?: string | undefined;
-  /** Called after each record is committed, after the observers. The loop listens here. */
+  /** Called after each record is committed and the observers were called. The loop uses it. */
   readonly onRecord: (record: LogRecord) => void;
-  /** Called for each folded record, including earlier ones. */
+  /** Called for each folded record, including the records from before the journal was opened. */
   readonly onStep?: OnStep | undefined;
 }
 
@@ -52,11 +52,11 @@ export class SessionJournal implements Journal {
   readonly #options: JournalOptions;
   #folder: Folder;
   #loop: LoopState;
-  /** The run as observers see it. The loop state may be ahead by one batch. */
+  /** The run that observers get. The loop state may be ahead of it by one batch. */
   #observedRun: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
-  /** Set when nothing more can be written. */
+  /** The error after which all writes are refused. Undefined while the journal works. */
   #failure: Error | undefined;
   #hasRedaction = false;
 
@@ -78,7 +78,10 @@ export class SessionJournal implements Journal {
     return this.#failure;
   }
 
-  /** True if content was redacted since the journal was opened. The loop state may still repeat it. */
+  /**
+   * True if content was redacted since the journal was opened. The loop state may still contain that
+   * content.
+   */
   get hasRedaction(): boolean {
     return this.#hasRedaction;
   }
@@ -86,7 +89,7 @@ export class SessionJournal implements Journal {
   /** Reads and folds the existing records, without notifying observers. */
   async open(): Promise<void> {
     const { onStep, from, refold, driver } = this.#options;
-    // The state is that of the session already, for example because the session is new.
+    // The state is already current, for example because the session is new.
     const isCurrent = driver.openedThrough === this.state.through;
     const batch = isCurrent ? emptyBatch(this.state.through) : await driver.append([]);
     this.#fold(batch, (...step) => onStep?.(...step));
@@ -115,7 +118,7 @@ export class SessionJournal implements Journal {
     return undefined;
   }
 
-  // Created once instead of per write, because `write` is on the hot path.
+  // These functions are created once and not per write, because `write` is on the hot path.
   readonly #onStored = (batch: Batch): void => {
     this.#inFlight--;
     this.#publish(batch);
@@ -153,7 +156,7 @@ export class SessionJournal implements Journal {
   }
 
   #fold(batch: Batch, onStep: OnStep): void {
-    // Folded first, so that observers and the loop see the state after the whole batch.
+    // The batch is folded first, so that observers and the loop see the state after the whole batch.
     for (const record of batch.records) {
       this.#loop = foldLoop(this.#loop, record);
       if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
@@ -184,12 +187,12 @@ interface ForeignRecordsOptions {
   readonly ended: AbortSignal;
 }
 
-/** If nothing was written for this long, records of other writers have to be fetched. */
+/** The time without a write after which records of other writers are fetched, in milliseconds. */
 const idleMs = 100;
 
 /**
- * Fetches records of other writers while the driver is idle. While it writes, they arrive with the
- * responses to its own writes.
+ * Fetches records of other writers while the driver is idle. While the driver writes, such records arrive
+ * with the responses to its own writes.
  */
 export async function receiveForeignRecords({
   log,

@@ -11,26 +11,35 @@ import { type FoldedSession, notFoldable, type SessionJournal } from './journal.
 /** A session with its driver. */
 export interface DrivenSession {
   readonly driver: Driver;
-  /** The state that the driver's first batch continues. Undefined: the start of the session. */
+  /** The state that the driver's first batch continues. Undefined means the start of the session. */
   readonly from: FoldedSession | undefined;
 }
 
-/** Longer sessions are folded in pages before the lease is taken, so that other work can run. */
+/**
+ * Maximum number of records that are read as one batch. Longer sessions are folded in pages before the
+ * lease is taken, so that other work can run in between.
+ */
 const maxFirstBatch = 1000;
 
-/** How long a sub-agent that continues waits for the lease of the process before it. */
+/** How long a continued sub-agent waits for the lease of the previous process, in milliseconds. */
 const maxHeldMs = 60_000;
 const heldPollMs = 250;
 
 interface SessionOpening {
-  /** True if the id was created for this run. Such a session need not be looked up. */
+  /**
+   * True if the id was generated for this run. The log then cannot have the session, so no lookup is
+   * needed.
+   */
   readonly isNew: boolean;
   /** The call that the run belongs to, if it is the run of a sub-agent. */
   readonly parent: ParentCall | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Opens the session of a run. The lease of a process that died may take a while to expire. */
+/**
+ * Opens the session of a run. For a continued sub-agent it waits, because the lease of a process that
+ * died takes a while to expire.
+ */
 export async function openSession(
   settings: Settings,
   session: SessionId,
@@ -40,7 +49,8 @@ export async function openSession(
   // A sub-agent reports the usage of all its records to its caller, so it reads all of them.
   const open = () => takeSession(settings, session, parent === undefined && !isNew);
   if (!parent?.isContinued) return open();
-  // A sub-agent on the caller's log that has no session was never started.
+  // If the sub-agent uses another log than its caller and that log has no such session, the outcome is
+  // unknown. On the caller's log, a missing session means that the sub-agent was never started.
   if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
   const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
   for (let waitedMs = 0; ; waitedMs += heldPollMs) {
@@ -55,8 +65,9 @@ export async function openSession(
 }
 
 /**
- * Takes the lease of a session. If `mayStartLate` is set, the state that an earlier run left in
- * memory is used, so that a message costs the same in a long session as in a short one.
+ * Takes the lease of a session. If `mayStartLate` is true, it continues from a known state of the
+ * session, which is in memory or stored. A message then costs the same in a long session as in a short
+ * one.
  */
 async function takeSession(
   { log, name: holder }: Settings,
@@ -78,7 +89,10 @@ async function takeSession(
   }
 }
 
-/** Returns the state of an existing session, or undefined if it is short enough to be read at once. */
+/**
+ * Returns the state of an existing session. Undefined if the session is short enough to be read as one
+ * batch.
+ */
 async function loadSession(log: Log, session: SessionId) {
   const states = sessionStates(log);
   const kept = states.kept(session, loopFold);
@@ -108,7 +122,7 @@ export async function refold(
   return { state: folder.state, loop };
 }
 
-/** Keeps the state that a run ends with, for the next run of the session. */
+/** Keeps the final state of a run in memory, for the next run of the session. */
 export function keepSession(log: Log, { incarnation }: Driver, journal: SessionJournal): void {
   const { state, loop: value, failure, hasRedaction } = journal;
   if (failure !== undefined || hasRedaction) sessionStates(log).forget(state.session);

@@ -13,7 +13,7 @@ import {
 } from '@millrace/core';
 import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 
-/** The queued commands, without withdrawn messages. */
+/** Returns the queued commands without withdrawn messages. */
 export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
   const gone = new Set(
     commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
@@ -22,14 +22,16 @@ export function activeCommands(commands: readonly QueuedCommand[]): readonly Que
   return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
 }
 
-/** Returns true for the commands that a call waits for. */
+/** True for a command that answers a call: an approval, a denial or an output. */
 export function isCallAnswer(
   command: QueuedCommand['command'],
 ): command is Decision | OutputCommand {
   return ['approve', 'deny', 'tool_output'].includes(command.type);
 }
 
-/** Returns true if queued messages start a run after this stop. Otherwise they wait for the next run. */
+/**
+ * True if queued messages start a new run after this stop. After other stops, they wait for the next run.
+ */
 export function startsQueued({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }
@@ -46,7 +48,7 @@ function encodeItems(items: readonly Item[]): JsonValue {
   return json;
 }
 
-/** Decodes a command. */
+/** Decodes a command. Returns `unreadable` or `unknown` for a command that it cannot decode. */
 export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   switch (json['type']) {
     case 'message':
@@ -73,7 +75,7 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   }
 }
 
-/** A message without `when` is a follow-up. */
+/** Decodes a message. A message without `when` is a follow-up. */
 function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['command'] {
   try {
     const steers = when === 'steer';
@@ -86,7 +88,7 @@ function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['comma
   }
 }
 
-/** An invalid trace is ignored, and the message is still used. */
+/** Decodes the trace of a message. An invalid trace is ignored, and the message is still used. */
 function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceContext } {
   const { traceparent, tracestate } = (json ?? {}) as JsonObject;
   const trace = traceContext(traceparent, tracestate);

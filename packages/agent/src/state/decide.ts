@@ -3,7 +3,7 @@ import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import { activeCommands } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
 
-/** Everything that the next action depends on. */
+/** All values that the next action depends on. */
 export interface DecisionInput {
   readonly loop: LoopState;
   /** The calls of the response without a result, in order. */
@@ -12,17 +12,22 @@ export interface DecisionInput {
   readonly hasCalls: boolean;
   /** True if the context is too long and can be compacted. */
   readonly isLong: boolean;
-  /** What guardrails have to check before the run goes on. */
+  /**
+   * The content that guardrails have to check before the run goes on: the input, the output or the tool
+   * calls.
+   */
   readonly guard: GuardrailPlace | undefined;
   /** The limit that the run has reached, if there is one. */
   readonly limit: string | undefined;
 }
 
 export type Action =
-  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
+  /**
+   * Turns queued messages into items. It takes all `steer` messages, or the first `follow_up` message.
+   */
   | { readonly do: 'take_messages'; readonly when: 'steer' | 'follow_up' }
   | { readonly do: 'start_turn'; readonly turn: number }
-  /** Replaces old items by a summary in the context. `keys` are the commands that requested it. */
+  /** Replaces old items in the context with a summary. `keys` are the commands that requested it. */
   | { readonly do: 'compact'; readonly turn: number; readonly keys: readonly string[] }
   /** Guardrails check the input, the answer or the calls of the turn. */
   | {
@@ -32,9 +37,9 @@ export type Action =
       readonly calls: readonly ToolCallPart[];
     }
   | { readonly do: 'request'; readonly turn: TurnState }
-  /** Each call gets its result: it runs or is rejected. */
+  /** Gives each call its result, by running or rejecting it. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
-  /** Each call gets a result that says why it did not run. */
+  /** Gives each call an error result with the reason why it did not run. */
   | {
       readonly do: 'reject';
       readonly turn: TurnState;
@@ -44,10 +49,7 @@ export type Action =
   | { readonly do: 'finish_turn'; readonly turn: TurnState; readonly stop: Stop }
   | { readonly do: 'finish_run'; readonly stop: Stop };
 
-/**
- * Decides the next action of a run. It is a pure function: it reads the folded session and does
- * nothing else.
- */
+/** Decides the next action of a run. It is a pure function of the folded session. */
 export function decide(situation: DecisionInput): Action {
   const { loop, unanswered: calls, hasCalls, limit, isLong, guard } = situation;
   const { turn, run } = loop;
@@ -84,7 +86,7 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
   if (mayCompact && isOverflow(lastStop)) return { do: 'compact', turn: lastTurn + 1, keys };
   if (!isFirst && lastStop !== undefined && endingReasons.has(lastStop.reason))
     return { do: 'finish_run', stop: lastStop };
-  // Resuming after an error, without new input, tries the request again.
+  // If a run is resumed after an error without new input, the request is tried again.
   const isTriedAgain = isFirst && lastStop?.reason === 'error' && !isQueued('follow_up');
   const goesOn = hasInput || (lastStop && continuingReasons.has(lastStop.reason)) || isTriedAgain;
   if (isQueued('steer')) return { do: 'take_messages', when: 'steer' };
@@ -98,7 +100,7 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
 
 const stopped: Stop = { reason: 'stop' };
 const guardrailFailed: Stop = { reason: 'error', cause: 'guardrail_failed' };
-/** After these, the model is called again: it waits for results, or it only paused. */
+/** The stop reasons after which the model is called again. It waits for results, or it only paused. */
 const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
-/** After these, queued messages wait for the next run. */
+/** The stop reasons after which queued messages wait for the next run. */
 const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit', 'blocked']);

@@ -28,7 +28,7 @@ export function runStarted(runId: RunId, trace: TraceContext | undefined): Draft
   return { turn: 0, attempt: 0, fact };
 }
 
-/** The record that ends a response. */
+/** Returns the record that ends a response. */
 export function responseFinished(
   { turn, attempt }: Attempt,
   itemId: ItemId,
@@ -40,7 +40,7 @@ export function responseFinished(
   return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage, ...reported } };
 }
 
-/** The record for a decision on a call. */
+/** Returns the record for a decision on a call. */
 export function approvalAnswered(
   { turn, attempt }: TurnState,
   { toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>,
@@ -57,7 +57,7 @@ export function approvalAnswered(
   return { turn, attempt, fact: { ...about, decision: 'allow', ...input, ...until } };
 }
 
-/** The records for an abort. */
+/** Returns the records for an abort. */
 export function abortDrafts({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
   const at = { turn, attempt: 0 };
   const reason = command.type === 'abort' ? command.reason : undefined;
@@ -68,23 +68,27 @@ export function abortDrafts({ key, command }: QueuedCommand, turn: number): read
   ];
 }
 
-/** The record that removes a command from the queue. `error` says why it had no effect. */
+/**
+ * Returns the record that removes a command from the queue. `error` is the reason if the command had no
+ * effect.
+ */
 export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
   const why = error === undefined ? {} : { error };
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
 }
 
-/** Ids with this many characters are random, so that nobody uses them twice. */
+/** The minimum length of random ids. Such ids are never used twice. */
 const randomIdLength = 16;
 
 /**
- * True if an id may be one of an older item that is not loaded. Only random ids cannot be.
+ * True if the id may belong to an older item that is not loaded. A long id counts as random, so it
+ * cannot.
  */
 export function mayBeUsedBefore(id: string, { items }: Pick<FoldState, 'items'>): boolean {
   return id.length < randomIdLength && isCut(items);
 }
 
-/** The items, with new ids where the session already uses an id. */
+/** Returns the items, with new ids where the session may already use an id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
   const used = new Set<ItemId>();
   return items.map((item) => {
@@ -96,14 +100,14 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
   });
 }
 
-/** The first item id that is already used, by the session or by another of the items. */
+/** Returns the first item id that is already used, by the session or by another of the items. */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
   const used = new Set<ItemId>();
   const isUsed = (id: ItemId) => used.has(id) || findItem(state, id) !== undefined;
   return items.find(({ id }) => isUsed(id) || !used.add(id))?.id;
 }
 
-/** The records for complete items outside any turn. */
+/** Returns the records for complete items outside of any turn. */
 export function itemDrafts(items: readonly Item[], ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
   return items.flatMap((item) => draftsOf(item, ids));
 }
@@ -124,7 +128,10 @@ function draftsOf(item: Item, ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
 /** The stop of a response whose process died. */
 export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
 
-/** Commits open text and reasoning as partial, and retracts all other open parts. */
+/**
+ * Returns the records that close open parts. Text and reasoning are committed as partial. All other parts
+ * are retracted.
+ */
 export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
   return open.map((part) => closePart(part, why));
 }

@@ -21,7 +21,7 @@ import {
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
 
-/** The loop state as a fold that the log keeps beside the session state. */
+/** The loop state as a fold. The log keeps it beside the session state. */
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
@@ -29,8 +29,8 @@ export const loopFold: SessionFold<LoopState> = {
 };
 
 /**
- * True if a request may contain the item, or if the item belongs to the last turn or to an open run.
- * Items that a compaction covers are never sent again.
+ * True if a request may still contain the item, or if the item belongs to the last turn or to an open
+ * run. Items that a compaction covers are never sent again.
  */
 function needsItem(state: LoopState, { id, kind, turn, run, parts }: ItemState): boolean {
   const { compacted, inputs, lastTurn } = state;
@@ -48,7 +48,7 @@ function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined
   return undefined;
 }
 
-/** The state without mentions of items that are not loaded. */
+/** Returns the state without references to items that are not loaded. */
 function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopState {
   const { compacted, inputs } = state;
   const { summary } = compacted;
@@ -68,7 +68,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
   if (fact === undefined) return state;
   switch (fact.type) {
     case 'run_started': {
-      // An open turn was started by a run that was parked. This run finishes it.
+      // If a turn is open, a parked run has started it. The new run finishes that turn.
       const firstTurn = state.lastTurn + (state.turn === undefined ? 1 : 0);
       const run = { id: fact.runId, firstTurn, turns: 0, finishedTurns: 0, aborted: undefined };
       return { ...state, run, trace: fact.trace, lastError: undefined, blockedBy: undefined };
@@ -82,8 +82,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_queued': {
       const command = decodeCommand(fact.command);
       const commands = [...state.commands, { key: fact.key, command }];
-      // A revoke takes effect here, so that no more calls run by the rule before the command is
-      // handled.
+      // A revoke takes effect when it is queued. From then on, no further call is allowed by the rule,
+      // even before the command is handled.
       return {
         ...state,
         commands,
@@ -113,8 +113,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
-      // The rule is about the input that the policy asked about. Somebody who changed it did not
-      // approve that input.
+      // The rule is about the input that the policy asked about. A person who changed the input did not
+      // approve the original one, so no standing approval is stored.
       const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
       if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
@@ -150,12 +150,15 @@ function isInput(kind: ItemKind): boolean {
   return kind === 'user' || kind === 'developer' || kind === 'notification';
 }
 
-/** An estimate for the next request. Infinite if the last request was too long. */
+/**
+ * Returns the tokens of a response, as an estimate for the next request. Infinite if the request was too
+ * long.
+ */
 function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
   return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
 }
 
-/** A request that was too long has to be answered after the compaction. */
+/** Applies a compaction. If the last request was too long, its input still has to be answered. */
 function compact(
   state: LoopState,
   { itemIds, summary, clipped: clips = [] }: Extract<Fact, { type: 'compacted' }>,
@@ -219,13 +222,16 @@ function startItem(
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
   const tried = { ...turn, ...fresh, attempt, itemId, verdicts: new Map() };
   if (kind === 'assistant') return { ...state, turn: tried };
-  // Input before a compaction turn still has to be answered. The item with the summary is not sent.
+  // The input before a compaction turn still has to be answered. The item with the summary is never sent.
   const covered = new Set(state.compacted.covered).add(itemId);
   const compacted = { ...state.compacted, covered };
   return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };
 }
 
-/** The verdicts stay until the next one, in case that the answer is superseded. */
+/**
+ * Marks the inputs as answered. Their verdicts stay until the next verdict, because the answer may still
+ * be superseded.
+ */
 function answeredInputs(inputs: InputVerdicts): InputVerdicts {
   const isOver = inputs.isAnswered || inputs.verdicts.size === 0;
   return isOver ? inputs : { ...inputs, isAnswered: true };
@@ -249,7 +255,10 @@ function noteVerdict(turn: TurnState, fact: GuardrailFact): TurnState {
     : halted;
 }
 
-/** The verdict of a guardrail that failed is asked for again. */
+/**
+ * Stores the verdict on an input. The verdict `error` is not stored, so that the guardrail checks the
+ * input again.
+ */
 function noteInputVerdict(
   inputs: InputVerdicts,
   { name, verdict, itemId, replacedBy }: GuardrailFact,
@@ -288,7 +297,7 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
     case 'child_usage_reported':
       return turn;
     case 'handed_off':
-      // The first hand-off wins.
+      // Only the first hand-off counts.
       return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
     default:
       return 'toolCallId' in fact ? updateCall(turn, fact.toolCallId, fact) : turn;
@@ -310,7 +319,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       };
     case 'approval_answered': {
       const { decision, reason, by, input } = fact;
-      // The first answer wins.
+      // Only the first answer counts.
       return call.answer ? call : { ...call, answer: { decision, reason, by, input } };
     }
     case 'guardrail_applied': {

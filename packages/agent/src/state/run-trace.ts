@@ -10,12 +10,12 @@ import { activeCommands } from './commands.ts';
 
 type Traced = Pick<LoopState, 'run' | 'trace'>;
 
-/** The trace context for a request: the run's trace, under the span of the attempt. */
+/** Returns the trace context for a request. Its parent is the span of the attempt. */
 export function traceOfAttempt({ run, trace }: Traced, at: Attempt): TraceContext | undefined {
   return run && trace && underSpan(trace, spanIdOf.attempt(run.id, at));
 }
 
-/** The trace context for a tool: the run's trace, under the span of the execution. */
+/** Returns the trace context for a tool. Its parent is the span of the execution. */
 export function traceOfExecution(
   { run, trace }: Traced,
   execution: ExecutionId,
@@ -24,8 +24,9 @@ export function traceOfExecution(
 }
 
 /**
- * The trace of a run without a `trace` option: a waiting turn keeps its trace, and a queued message
- * brings its own. Both are on the log, so every process finds the same trace.
+ * Returns the trace of a new run that has no `trace` option. If a turn waits, its trace is kept.
+ * Otherwise the first queued message gives the trace. Both are on the log, so every process finds the
+ * same trace.
  */
 export function traceForNewRun({ turn, trace, commands }: LoopState): TraceContext | undefined {
   if (turn !== undefined) return trace;

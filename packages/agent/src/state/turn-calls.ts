@@ -15,20 +15,21 @@ interface TurnCall {
   readonly part: ToolCallPart;
 }
 
-/** The calls of a turn's response so far, in order. */
+/** Returns the calls that a turn's response has so far, in order. */
 export function callsOfTurn(state: FoldState, turn: TurnState | undefined): readonly TurnCall[] {
   const slots = turn?.itemId === undefined ? [] : (findItem(state, turn.itemId)?.parts ?? []);
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
-/** The end of the id of the question about a call whose input a guardrail changed. */
+/** The end of a question's id, if the question is about a call whose input a guardrail changed. */
 export const changedSuffix = '/changed';
 
 /**
- * True if several calls of the session have this id, or the id of the question about this call.
- * Questions and answers name a call by its id, so a person could see another call than the one that
- * runs. The loop gives each call an id of its own, but providers choose ids that look like those of
- * questions, other programs write to logs too, and sessions are imported.
+ * True if several calls of the session have this id, or the id of the question about this call. A person
+ * answers a question by this id, and could then see another call than the one that runs.
+ *
+ * The loop gives each call a different id. Repeated ids are still possible. Providers can choose ids that
+ * look like ids of questions, other programs write to logs, and sessions are imported.
  */
 export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
   const ids = [toolCallId, `${toolCallId}${changedSuffix}`] as ToolCallId[];
@@ -44,7 +45,10 @@ export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): 
 
 type CallCounts = ReadonlyMap<ToolCallId, number>;
 
-/** The chunks of a sequence never change. A long session is not searched again for each call. */
+/**
+ * The number of calls by id, for each chunk of a sequence. Chunks never change, so a long session is not
+ * searched again for each call.
+ */
 const knownCounts = new WeakMap<readonly ItemState[], CallCounts>();
 
 function callCountsIn(chunk: readonly ItemState[]): CallCounts {
@@ -59,10 +63,13 @@ function callCountsIn(chunk: readonly ItemState[]): CallCounts {
   return counts;
 }
 
-/** A call of the session, or a question of a sub-agent about a call of its own. */
+/** A call of the session, or a question of a sub-agent about one of its calls. */
 export type DecidableCall = Pick<ToolCallPart, 'toolCallId' | 'name'>;
 
-/** The calls and questions that can be decided on, also while the response streams. */
+/**
+ * Returns the calls and questions that can be decided on. They can be decided on even while the response
+ * streams.
+ */
 export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
@@ -86,7 +93,10 @@ export function hasCall(
   return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
 }
 
-/** The questions of the sub-agents of these calls, and those of guardrails about items. */
+/**
+ * Returns the questions of the sub-agents that these calls run, and the questions of guardrails about
+ * items.
+ */
 function questionsOf(
   { calls }: TurnState,
   open: ReadonlySet<ToolCallId>,
@@ -99,8 +109,8 @@ function questionsOf(
 }
 
 /**
- * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
- * questions are answered, and the calls that wait for a client.
+ * Returns the ids of the calls and questions that wait. Some wait for the user, and some for a client. A
+ * call with a parked sub-agent waits until the sub-agent's questions are answered.
  */
 export function askedCalls(
   state: FoldState,
@@ -123,7 +133,7 @@ export function askedCalls(
   return asked;
 }
 
-/** The first queued output for a call that a client runs. */
+/** Returns the first queued output for a call that a client runs. */
 export function outputFor(
   { commands }: Pick<LoopState, 'commands'>,
   id: ToolCallId,
@@ -133,7 +143,7 @@ export function outputFor(
   return undefined;
 }
 
-/** The calls without a result, after the response has ended. */
+/** Returns the calls without a result. Empty while the response streams. */
 export function unansweredCalls(
   state: FoldState,
   turn: TurnState | undefined,

@@ -29,37 +29,35 @@ import { settledItemsFrom } from './settled-items.ts';
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
   readonly claim: Claim;
-  /** The run to drive. It starts when no other run is open. */
+  /** The id of the run to drive. The run starts when no other run is open. */
   readonly runId: RunId;
-  /** The trace of a run that starts here. Default: the trace of the queued message. */
+  /** The trace for the run, if it starts here. Default: the trace of the queued message. */
   readonly trace?: TraceContext | undefined;
   /**
-   * Keeps an interrupted answer as partial, because the request will not be made again. Default:
-   * false.
+   * Keeps an interrupted answer as partial. Used if the request will not be made again. Default: false.
    */
   readonly keepsCut?: boolean | undefined;
   /**
-   * Starts the run with a turn even without input, because the caller supplies the answer. Default:
-   * false.
+   * Starts the run with a turn even without input. Used if the caller itself supplies the answer.
+   * Default: false.
    */
   readonly startsTurn?: boolean | undefined;
   /** A failed run that this run replaces. Its output is superseded. Default: none. */
   readonly replaces?: RunId | undefined;
-  /** Starts no run if there is nothing to answer. Default: false. */
+  /** If true, no run starts when there is nothing to answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
-  /** How many items the caller already has. Default: those before the run. */
+  /** The number of items that the caller already has. Default: the number of items before the run. */
   readonly items?: number | undefined;
   /**
-   * `createdAt` of an earlier step. A session that was deleted since then is not created again.
+   * The `createdAt` of an earlier step. If the session was deleted after that, it is not created again.
    * Default: not checked.
    */
   readonly createdAt?: number | undefined;
 }
 
 /**
- * Drives a run to the next work for another process (a request or calls), or to its end. If the
- * step is repeated, it finds its earlier records on the log and continues. Earlier attempts at the
- * step are fenced.
+ * Drives a run to the next work for another process (a request or calls), or to its end. A repeated step
+ * continues after its earlier records on the log. Earlier attempts at the step are fenced.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<AdvanceResult> {
   const { session, claim, signal, leave, context, runId } = options;
@@ -74,7 +72,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
     const { journal, runs, driver } = step;
-    // Other runs may have ended after this run did.
+    // Other runs may have ended after this one.
     const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
     const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;
@@ -84,7 +82,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const createdAt = (await log.info(session))?.createdAt;
     return { epoch, plan, settled, items: first + settled.length, through, createdAt };
   } finally {
-    // Between runs, other drivers may take the session.
+    // The lease is released between runs, so other drivers may take the session.
     await step.close(isDone ? 'releases' : 'keeps');
   }
 }
@@ -112,7 +110,7 @@ async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> 
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
   const { turn: openTurn, commands } = journal.loop;
-  // These aborts were meant for a run that has ended. If a turn is still open, they end it.
+  // These aborts were for a run that has ended. If a turn is still open, they are kept and end that turn.
   const stale = commands.filter(
     ({ command }) => command.type === 'abort' && openTurn === undefined,
   );
@@ -131,8 +129,8 @@ async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> 
 }
 
 /**
- * The records that close work without an owner, because its process was fenced. An interrupted
- * answer will be requested again, which supersedes it, unless it has to be kept.
+ * Returns the records that close work whose process was fenced. An interrupted answer is closed only if
+ * it has to be kept. Otherwise the next request supersedes it.
  */
 function abandonedWorkDrafts(
   { journal, settings }: OpenStep,
@@ -143,15 +141,15 @@ function abandonedWorkDrafts(
   if (turn === undefined) return [];
   const isKept = keepsCut || turn.isCompaction || run?.aborted !== undefined;
   if (isInterrupted(turn) && isKept) return recoveryDrafts(state, loop, 'keep');
-  // For another caller's run, the agent's `onInterrupted` setting applies.
+  // If another caller started the run, the agent's `onInterrupted` setting applies.
   if (isInterrupted(turn) && run?.id !== runId)
     return recoveryDrafts(state, loop, settings.onInterrupted);
   return lostExecutions(turn);
 }
 
 /**
- * The records that supersede all output of a failed run. If input arrived after it, nothing is
- * superseded, because the output may have been answered.
+ * Returns the records that supersede all output of a failed run. If input arrived after that run, the
+ * list is empty, because the output may have been answered.
  */
 function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly DraftRecord[] {
   const ended = runs.ended.at(-1);
@@ -164,7 +162,7 @@ function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly
     if (attempt > 0) attempts.set(`${turn}.${attempt}`, { turn, attempt });
   const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
   const turns = new Set([...attempts.values()].map(({ turn }) => turn));
-  // Finishes the turns again, because no further attempts follow.
+  // The turns are finished again, because no further attempts follow.
   const finished = { type: 'turn_finished', stop: ended.stop } as const;
   return [
     ...[...attempts.values()].map((attempt) => ({ ...attempt, fact })),

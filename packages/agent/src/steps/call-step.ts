@@ -17,14 +17,16 @@ export interface CallStepOptions extends HeldSession, StepSignals {
 /** The result of `callStep`. */
 export interface CallStepResult {
   readonly toolCallId: ToolCallId;
-  /** The call has its result, waits for the user, or was left because the run stops. */
+  /**
+   * `answered`: the call has its result. `asked`: it waits for the user. `left`: it has no result,
+   * because the run stops.
+   */
   readonly outcome: 'answered' | 'asked' | 'left';
 }
 
 /**
- * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution
- * that was started by the earlier step is lost, and the tool runs again only if it has `afterCrash:
- * 'repeat'`.
+ * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution that
+ * the earlier step started is lost. The tool then runs again only if it has `afterCrash: 'repeat'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
   const { turn, attempt, toolCallId } = options;
@@ -33,7 +35,7 @@ export async function callStep(agent: Agent, options: CallStepOptions): Promise<
     const { journal, driver, writer } = step;
     if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };
     await writer.useAdmission(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
-    // Earlier attempts at this step can no longer write. This fetches their last records.
+    // Earlier attempts at this step can no longer write. The empty write fetches their last records.
     await journal.write([]);
     const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
@@ -50,7 +52,7 @@ interface PendingToolCall {
   readonly call: ToolCallPart;
 }
 
-/** The call, if it has no result yet. */
+/** Returns the call with its turn. Undefined if the call already has a result. */
 function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall | undefined {
   const { turn } = journal.loop;
   if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;

@@ -4,13 +4,18 @@ import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 
 /**
- * Identifies the owner of a session across processes, for example a workflow, and its current step.
+ * Identifies the owner of a session across processes, and the owner's current step. An owner is for
+ * example a workflow.
  */
 export interface Claim {
-  /** The same for all steps of the owner. Shown to others that find the session held. */
+  /**
+   * The name of the owner. It is the same for all steps, and others see it when they find the session
+   * held.
+   */
   readonly owner: string;
   /**
-   * One incarnation of the owner. The first step of a new incarnation takes over from the old one.
+   * Identifies one incarnation of the owner, for example one start of a workflow. The first step of a new
+   * incarnation takes over from the old one.
    */
   readonly life: string;
   /** The number of the step, from 1. A later step fences an earlier one. */
@@ -19,7 +24,10 @@ export interface Claim {
    * The attempt at this step, from 1. A later attempt fences an earlier one, which may still run.
    */
   readonly attempt: number;
-  /** How long the lease lasts without renewal. Default: until it is released or taken over. */
+  /**
+   * How long the lease lasts without renewal. Default: no expiry. The lease then lasts until it is
+   * released or taken over.
+   */
   readonly leaseMs?: number | undefined;
   /**
    * True if the owner already holds the session. If another owner has taken it since, the step
@@ -28,7 +36,10 @@ export interface Claim {
   readonly isHeld?: boolean | undefined;
 }
 
-/** Takes the session for a step, also from an earlier step or attempt of the same owner. */
+/**
+ * Takes the lease of the session for a step. It also takes the lease from an earlier step or attempt of
+ * the same owner.
+ */
 export async function claimSession(
   log: Log,
   session: SessionId,
@@ -52,7 +63,7 @@ function holderOf({ owner, life, step, attempt }: Claim): string {
 
 const holderForm = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
 
-/** True if the claim is later than the holder's claim. */
+/** True if the claim is later than the claim of the current holder. */
 function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
   const [, itsLife, itsStep, itsAttempt] = holderForm.exec(holder) ?? [];
   if (itsLife !== life) return step === 1;
@@ -71,7 +82,8 @@ export interface HoldStepOptions {
 }
 
 /**
- * Takes a session before a message is submitted to it. Throws `held` if another owner drives it.
+ * Takes the lease of a session before a message is submitted to it. Throws `held` if another owner drives
+ * the session.
  */
 export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
   const driver = await claimSession(settingsOf(agent).log, session, claim, 0);
@@ -83,11 +95,11 @@ export interface HeldSession {
   readonly session: SessionId;
   /** The epoch of the lease, from `advance`. */
   readonly epoch: number;
-  /** The `leaseMs` of the claim. Default: no expiry. */
+  /** The `leaseMs` of the owner's claim. Default: no expiry. */
   readonly leaseMs?: number | undefined;
 }
 
-/** Continues with the lease, in any process. */
+/** Returns a function that opens the session with the lease of its owner, in any process. */
 export function openHeldSession({
   session,
   epoch,
@@ -97,8 +109,8 @@ export function openHeldSession({
 }
 
 /**
- * Throws `no_session` if the session was deleted since `createdAt`. Otherwise the step would
- * continue in an empty session or in another session with the same id.
+ * Throws `no_session` if the session with this creation time no longer exists. Otherwise the step would
+ * continue in an empty session, or in another session with the same id.
  */
 export async function assertSameSession(
   log: Log,

@@ -9,16 +9,16 @@ import { askedCalls } from '../state/turn-calls.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
-/** Options of `hearStep`. */
+/** Options of `commandStep`. */
 export interface CommandStepOptions extends HeldSession {
   /**
-   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
    * checked.
    */
   readonly createdAt?: number | undefined;
 }
 
-/** The result of `hearStep`. */
+/** The result of `commandStep`. */
 export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
@@ -30,8 +30,8 @@ export interface CommandStepResult {
 }
 
 /**
- * Handles the commands that cannot wait for the next step: aborts and decisions on calls. Request
- * and call steps find the effects on the log. Must not run at the same time as `advance`.
+ * Handles the commands that cannot wait for the next step, such as aborts and decisions on calls. Request
+ * and call steps find the effects on the log. It must not run at the same time as `advance`.
  */
 export async function commandStep(
   agent: Agent,
@@ -54,13 +54,14 @@ export async function commandStep(
 export interface SubmitStepOptions {
   readonly session: SessionId;
   /**
-   * The command as JSON: `{ type: 'message', when: 'steer', items }`, `{ type: 'abort', reason }` …
+   * The command as JSON, for example `{ type: 'message', when: 'steer', items }` or `{ type: 'abort',
+   * reason }`.
    */
   readonly command: JsonObject;
-  /** Idempotency key: a repeated command has no effect. */
+  /** Idempotency key. A command with a key that was used before has no effect. */
   readonly key: string;
   /**
-   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
    * checked.
    */
   readonly createdAt?: number | undefined;

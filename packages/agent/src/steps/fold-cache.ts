@@ -11,26 +11,35 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 
-/** The folded state of a session, as far as this process has read it. */
+/** The folded state of a session, up to the last record that this process has read. */
 export interface CachedFold {
   readonly state: FoldState;
   readonly loop: LoopState;
-  /** The session state before its last run. */
+  /** The state of the session before its last run. */
   readonly before: FoldState;
   /** The last runs that ended, newest last. */
   readonly ended: readonly FinishedRun[];
 }
 
-/** A repeated step finds its run if at most this many runs have ended since. */
+/**
+ * Maximum number of ended runs that are kept. A repeated step finds its run if at most this many runs
+ * have ended since.
+ */
 const maxEnded = 16;
 
 /** Maximum number of cached sessions. The least recently used one is removed first. */
 const maxKept = 64;
 
-/** By the incarnation of the session: its id may be used again after a deletion. */
+/**
+ * The cached states of each log, by the incarnation of the session. The id is not used, because another
+ * session may get the same id after a deletion.
+ */
 const caches = new WeakMap<Log, Map<string, CachedFold>>();
 
-/** The cached state of a session, so that a step need not read it from the start. */
+/**
+ * Returns the cached state of a session, so that a step need not read the session from the start. Without
+ * a usable cache entry, it returns the empty state.
+ */
 export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
   const info = await log.info(session);
   const known = info && caches.get(log)?.get(info.incarnation);
@@ -47,7 +56,7 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   const { incarnation } = info;
   const known = folds.get(incarnation);
   folds.delete(incarnation);
-  // Concurrent steps end in any order. The newest state wins.
+  // Concurrent steps end in any order. The newest state is kept.
   const isLater = known === undefined || known.state.through <= fold.state.through;
   folds.set(incarnation, isLater ? fold : known);
   for (const oldest of folds.keys()) {
@@ -56,7 +65,7 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   }
 }
 
-/** Tracks where runs started and how they ended, which the fold does not store. */
+/** Records the state before each run, and how each run ended. The fold does not store these. */
 export class RunTracker {
   #before: FoldState;
   #ended: readonly FinishedRun[];
@@ -74,7 +83,7 @@ export class RunTracker {
     return this.#ended;
   }
 
-  /** The finished run with this id, if it is known. */
+  /** Returns the finished run with this id, if it is known. */
   findFinished(runId: RunId): FinishedRun | undefined {
     return this.#ended.findLast(({ id }) => id === runId);
   }
@@ -87,7 +96,10 @@ export class RunTracker {
     this.#ended = [...this.#ended, ended].slice(-maxEnded);
   };
 
-  /** Redacted content must not be reported again. */
+  /**
+   * Replaces the states of runs that contain a redacted item, because redacted content must not be
+   * reported again.
+   */
   #forget(itemId: ItemId, now: FoldState): void {
     this.#ended = this.#ended.map((run) =>
       findItem(run.after, itemId) === undefined ? run : { ...run, before: now, after: now },
@@ -95,7 +107,7 @@ export class RunTracker {
   }
 }
 
-/** A finished run: its stop, and the session states before and after it. */
+/** A finished run, with its stop and the session states before and after it. */
 export interface FinishedRun {
   readonly id: RunId;
   readonly stop: Stop;

@@ -21,18 +21,22 @@ import { ProducerWriter } from './producer-writer.ts';
 
 /** The context of a step, and the signals that stop it. */
 export interface StepSignals {
-  /** Passed to tools and functions of the agent, as in `agent.run`. It is not on the log. */
+  /**
+   * The value that tools and functions of the agent get, as in `agent.run`. It is not stored on the log.
+   */
   readonly context?: unknown;
-  /** Stops the step like an abort: the partial answer is kept. */
+  /** Stops the step as an abort does. The partial answer is kept. */
   readonly signal?: AbortSignal | undefined;
-  /** Stops the step at once without further writes, because it will be repeated elsewhere. */
+  /**
+   * Stops the step at once without further writes. Used if the step will be repeated in another process.
+   */
   readonly leave?: AbortSignal | undefined;
 }
 
 export interface OpenStepOptions extends StepSignals {
   readonly agent: Agent;
   readonly session: SessionId;
-  /** Opens the session. Its first batch starts after this offset. */
+  /** Opens the session. The first batch of the driver starts after the offset `from`. */
   readonly open: (log: Log, from: number) => Promise<Driver>;
   /** True if the step writes as a producer that the driver admits. */
   readonly produces?: boolean | undefined;
@@ -48,7 +52,7 @@ export class OpenStep {
   readonly #given: unknown;
   readonly #stop = new AbortController();
   readonly #ended = new AbortController();
-  /** Aborts when nothing more can be written, because the step is repeated elsewhere. */
+  /** Aborts when the step can no longer write, because it is repeated in another process. */
   readonly #leaving = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
@@ -86,27 +90,27 @@ export class OpenStep {
     return OpenStep.open({ ...{ agent, session, signal, leave, context, open }, produces: true });
   }
 
-  /** Available after the session is folded. */
+  /** The run context. It exists only after the session was folded. */
   get context(): RunContext {
     this.#context ??= this.#contextOf();
     return this.#context;
   }
 
-  /** Stops the step like an abort of the run. */
+  /** Stops the step as an abort of the run does. */
   abort(): void {
     this.context.phase.isAborting = true;
     abort(this.#stop);
   }
 
-  /** Stops the step because nothing more can be written. */
+  /** Stops the step because it can no longer write. */
   fail(error: unknown): void {
     this.journal.fail(error);
-    // First, so that sub-agents leave their sessions instead of aborting.
+    // `#leaving` aborts first. Sub-agents then leave their sessions instead of aborting them.
     abort(this.#leaving);
     abort(this.#stop);
   }
 
-  /** Closes the session. The lease is kept, unless the step releases it. */
+  /** Closes the session. `gives` decides whether the lease is kept or released. Default: it is kept. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
     abort(this.#ended);
     await this.#listening;
@@ -162,8 +166,8 @@ export class OpenStep {
   }
 
   /**
-   * Concurrent steps receive the same records. Each record is reported to observers only by the
-   * step that wrote it.
+   * True if this step wrote the record. Concurrent steps receive the same records, but only the step that
+   * wrote a record reports it to observers.
    */
   #isOwn({ producer }: LogRecord): boolean {
     const { name } = this.writer;
@@ -174,7 +178,7 @@ export class OpenStep {
     const { journal, settings: root, runs } = this;
     const registry = createRegistry(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    // Steps never wait for an approval. They park instead.
+    // Steps never wait for an approval, because they park instead.
     const settingsFor = settingsWhileAsking('park');
     const toolbox = new StepToolbox();
     const active = () => settingsFor(activeSettings(registry, root, journal.loop.agent));
@@ -194,5 +198,5 @@ export class OpenStep {
   }
 }
 
-/** Producer names that the log uses for admitted requests and calls. */
+/** Matches the producer names that the log uses for admitted requests and calls. */
 const producerForm = /^(request|call) /;

@@ -20,7 +20,7 @@ import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type FinishedItem, type ItemReference, referenceTo } from './settled-items.ts';
 
-/** The next work of a run, as plain data, for the process that distributes it. */
+/** The next work of a run, as plain data. A workflow distributes it to other processes. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
@@ -28,11 +28,11 @@ export type Plan =
       readonly turn: number;
       readonly attempt: number;
       readonly toolCalls: readonly PlannedCall[];
-      /** How many calls may run at once. */
+      /** Maximum number of calls that may run at once. */
       readonly maxParallel: number;
     }
   | ({ readonly do: 'done' } & RunEnd)
-  /** There is nothing to answer, and no run was started. */
+  /** There is nothing to answer, so no run was started. */
   | { readonly do: 'idle' };
 
 /** A call that a `callStep` has to run. */
@@ -43,10 +43,10 @@ export interface PlannedCall {
   readonly needsApproval: boolean;
 }
 
-/** The result of a run. */
+/** The outcome of a run, as plain data. */
 export interface RunEnd {
   readonly runId: RunId;
-  /** Why the run ended. */
+  /** The reason why the run ended. */
   readonly stop: Stop;
   /** The text of the last answer, clipped if it is long. */
   readonly text: string;
@@ -54,7 +54,7 @@ export interface RunEnd {
   readonly isClipped: boolean;
   /** The validated value, if the agent has an `output` schema. */
   readonly value?: JsonValue | undefined;
-  /** The item with the value, if it is too large for `value`. */
+  /** A reference to the item with the value. Set if the value is too large for `value`. */
   readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
@@ -68,19 +68,19 @@ export interface AdvanceResult {
   readonly epoch: number;
   /** The next work. */
   readonly plan: Plan;
-  /** The items that finished since the caller's `items`, and the new count. */
+  /** The items that finished after the caller's `items`. The field `items` below is the new count. */
   readonly settled: readonly FinishedItem[];
   readonly items: number;
-  /** The log offset that includes all of this. */
+  /** The log offset up to which this result covers the session. */
   readonly through: number;
   /**
-   * When the session was created. Pass it to later steps, so that they do not continue in another
-   * session with the same id.
+   * The time at which the session was created. Pass it to later steps, so that they do not continue in
+   * another session with the same id.
    */
   readonly createdAt: number | undefined;
 }
 
-/** Requests and calls are performed by admitted producers. */
+/** True if a request step or a call step performs the action, in another process. */
 export function isExternalAction(step: Action): boolean {
   return step.do === 'request' || step.do === 'answer';
 }
@@ -91,7 +91,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   const { settings } = context;
   const { turn, attempt, toolItemId } = step.turn;
   const asked = askedCalls(journal.state, journal.loop);
-  // Reserves the results in call order, before the calls run in any order.
+  // The results are reserved in call order here, because the calls may finish in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
@@ -102,7 +102,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   return { do: 'tool_calls', turn, attempt, toolCalls: planned, maxParallel };
 }
 
-/** True if there is something to answer. */
+/** True if the session has an open turn, or input that is not answered. */
 export function hasWork(loop: LoopState): boolean {
   return loop.turn !== undefined || loop.hasInput || hasQueuedInput(loop);
 }
@@ -114,7 +114,7 @@ function hasQueuedInput({ commands }: LoopState): boolean {
 }
 
 const maxText = 16 * 1024;
-/** Maximum length of a value's JSON. A longer one becomes a reference. */
+/** Maximum length of a value's JSON, in characters. A longer value becomes a reference. */
 const maxValue = 256 * 1024;
 
 export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<RunEnd> {
@@ -122,7 +122,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const { id: runId, stop, before, after } = ended;
   const { loop } = journal;
   const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
-  // The error of an earlier run is no longer known.
+  // Only the error of the last run is known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const { blockedBy } = loop;
   const outcome = { value: undefined, error: lastError, cause: undefined, blockedBy };
@@ -138,7 +138,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   };
 }
 
-/** The validated answer, or a reference to it. */
+/** Returns the validated value of the answer, or a reference to it. */
 async function outputOfRun(
   { context }: OpenStep,
   { after }: FinishedRun,
@@ -152,7 +152,7 @@ async function outputOfRun(
   return parsed.ok ? { value: parsed.value } : {};
 }
 
-/** How often this run asked the model to answer again. */
+/** Returns how often this run asked the model to answer again because its answer was invalid. */
 export function countRepairs({ journal, runs }: OpenStep): number {
   const known = toArray(runs.before.items).length;
   const since = toArray(journal.state.items).slice(known);

@@ -7,9 +7,9 @@ interface Waiting {
 }
 
 /**
- * Adapts a producer to the journal, which expects a driver: each append returns all new records,
- * including those of other writers. Records that do not belong to the producer's attempt are
- * written by the driver.
+ * Lets a producer write through the journal, which expects a driver. Each append therefore returns all
+ * new records, also the records of other writers. The driver writes the records that do not belong to the
+ * producer's attempt.
  */
 export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   readonly session: SessionId;
@@ -18,7 +18,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   #producer: Producer | undefined;
   #name: string | undefined;
   #sequence = 0;
-  /** The offset up to which records were returned. */
+  /** The offset up to which records were returned to the journal. */
   #readThrough: number;
   #waiting: Waiting[] = [];
   #isWriting = false;
@@ -35,9 +35,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return this.#name;
   }
 
-  /**
-   * Writes with this admission from now on. Earlier producers with the same admission are fenced.
-   */
+  /** Makes all later writes use this admission. Earlier producers with the same admission are fenced. */
   async useAdmission(admission: Admission): Promise<Producer> {
     const producer = await this.#log.produce(admission);
     this.#producer = producer;
@@ -53,7 +51,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return stored.promise;
   }
 
-  /** Appends that arrive during a write are joined into the next one. */
+  /** Writes all waiting appends. Appends that arrive during a write are joined into the next one. */
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {

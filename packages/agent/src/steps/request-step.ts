@@ -17,21 +17,21 @@ export interface RequestStepOptions extends HeldSession, StepSignals {
 /** The result of `requestStep`. */
 export interface RequestStepResult {
   readonly turn: number;
-  /** The attempt that counts. */
+  /** The number of the attempt whose output counts. */
   readonly attempt: number;
-  /** How the response ended. Undefined if the turn ended without one. */
+  /** The stop of the response. Undefined if the turn ended without a response. */
   readonly stop: Stop | undefined;
-  /** The finished answer. */
+  /** The finished answer. Undefined if there is none. */
   readonly item: FinishedItem | undefined;
 }
 
-/** No tools run during the stream: calls are steps of their own. */
+/** A request step runs no tools while it streams, because each call is a separate step. */
 const noConcurrentWork = { halt: async () => {}, abandon: () => {} };
 
 /**
- * Requests a turn's response and streams it to the log, as the producer of that request. A repeated
- * step fences the earlier one and supersedes its output. If the response is already complete,
- * nothing is requested. Provider errors are retried by the agent's `retry` settings.
+ * Requests a turn's response and streams it to the log, as the producer of that request. A repeated step
+ * fences the earlier one and supersedes its output. If the response is already complete, no request is
+ * made. The agent's `retry` settings apply to provider errors.
  */
 export async function requestStep(
   agent: Agent,
@@ -52,7 +52,7 @@ export async function requestStep(
   }
 }
 
-/** The turn, if it still waits for its response. */
+/** Returns the turn if it still waits for its response. */
 function openTurn({ journal }: OpenStep, turn: number): TurnState | undefined {
   const { turn: now } = journal.loop;
   return now?.turn === turn && now.stop === undefined ? now : undefined;
@@ -62,9 +62,10 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
   const { driver, writer, journal } = step;
   const admission = await driver.admit({ for: 'request', turn: turn.turn });
   let producer = await writer.useAdmission(admission);
-  // Attempts without an admission have numbers too, so the producer's number may have to catch up.
+  // Attempts without an admission also have numbers. The producer is therefore admitted again until its
+  // number is higher than theirs.
   while (producer.attempt <= turn.attempt) producer = await writer.useAdmission(admission);
-  // Stops the attempt, even while it waits for its provider, if another one has superseded it.
+  // This stops the attempt if another attempt has superseded it, even while it waits for its provider.
   step.onRecord = ({ fact, attempt, producer: by }) => {
     const isSuperseded = fact?.type === 'attempt_superseded' && attempt === producer.attempt;
     if (isSuperseded && by !== writer.name) step.fail(overtakenAttempt(step, producer));
@@ -75,7 +76,7 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
   try {
     await asked.attempt({ ...now, attempt: producer.attempt - 1 }, noConcurrentWork);
   } catch (error) {
-    // User code threw. The log still works, so the turn is ended properly.
+    // User code threw. The log still works, so the turn can be ended properly.
     if (journal.failure !== undefined || journal.loop.turn?.stop !== undefined) throw error;
     await journal.settled();
     await journal.write(failureDrafts(journal));

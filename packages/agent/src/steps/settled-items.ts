@@ -10,21 +10,21 @@ import {
   toItem,
 } from '@millrace/core';
 
-/** A finished item: by value if it is small, otherwise by reference. */
+/** A finished item. A small item is passed by value, and a large one by reference. */
 export type FinishedItem =
   | { readonly by: 'value'; readonly itemId: ItemId; readonly item: JsonObject }
   | ItemReference;
 
-/** Where to find an item that is too large to pass on. */
+/** The place of an item that is too large to be passed by value. */
 export interface ItemReference {
   readonly by: 'reference';
   readonly itemId: ItemId;
   readonly session: SessionId;
-  /** The log offset that includes the item. */
+  /** A log offset up to which the log contains the item. */
   readonly through: number;
 }
 
-/** Maximum length of an item's JSON. A longer item becomes a reference. */
+/** Maximum length of an item's JSON, in characters. A longer item becomes a reference. */
 const maxLength = 16 * 1024;
 
 export function settleItem(item: Item, state: FoldState): FinishedItem {
@@ -37,10 +37,10 @@ export function settleItem(item: Item, state: FoldState): FinishedItem {
   return referenceTo(itemId, state);
 }
 
-/** Maximum total length of the items by value. All further items become references. */
+/** Maximum total length of the items by value, in characters. All further items become references. */
 const maxTotal = 256 * 1024;
 
-/** The finished items from `first` on, up to the first unfinished one. */
+/** Returns the finished items from the index `first` on, up to the first unfinished item. */
 export function settledItemsFrom(state: FoldState, first: number): readonly FinishedItem[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);

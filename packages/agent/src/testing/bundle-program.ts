@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
 /**
- * Bundles a program into one file, because a program that a test starts a hundred times has to
- * start fast.
+ * Bundles a program into one file and returns the path of that file. A test starts the program a hundred
+ * times, and a bundle starts faster.
  */
 export async function bundleProgram(program: URL, folder: string): Promise<string> {
   const conditions = ['@millrace/source'];

@@ -8,7 +8,7 @@ import {
   validate,
 } from '@millrace/core';
 
-/** Checks the laws of the loop on a session's log, and returns the violations. */
+/** Returns the violations of the loop's laws in a session's log. */
 export function findLogProblems(
   session: SessionId,
   records: readonly LogRecord[],
@@ -21,7 +21,7 @@ export function findLogProblems(
   ];
 }
 
-/** Every record is valid at its position. */
+/** Returns the records that are not valid at their position. */
 function illegal(session: SessionId, records: readonly LogRecord[]): readonly string[] {
   const problems: string[] = [];
   let state = emptyState(session);
@@ -36,7 +36,7 @@ function illegal(session: SessionId, records: readonly LogRecord[]): readonly st
   return problems;
 }
 
-/** Every execution has one start and one end, in this order. */
+/** Returns violations of this law: every execution has one start and one end, in this order. */
 function executions(records: readonly LogRecord[]): readonly string[] {
   const open = new Map<string, number>();
   const problems: string[] = [];
@@ -54,7 +54,7 @@ function executions(records: readonly LogRecord[]): readonly string[] {
   return problems;
 }
 
-/** Every call in the transcript is followed by exactly one result. */
+/** Returns violations of this law: every call in the transcript is followed by exactly one result. */
 function results(session: SessionId, records: readonly LogRecord[]): readonly string[] {
   const through = records.at(-1)?.offset ?? 0;
   let state = emptyState(session);
@@ -74,7 +74,10 @@ function results(session: SessionId, records: readonly LogRecord[]): readonly st
   return problems;
 }
 
-/** Runs and turns are properly nested, and no record belongs to a finished turn. */
+/**
+ * Returns violations of this law: runs and turns are properly nested, and no record belongs to a finished
+ * turn.
+ */
 function nesting(records: readonly LogRecord[]): readonly string[] {
   const problems: string[] = [];
   let [runs, turn] = [0, 0];

@@ -23,7 +23,7 @@ export interface ObservedRecord {
   readonly events: readonly AgentEvent[];
 }
 
-/** The records of a log with their events. Every record must fold. */
+/** Returns the records of a log with their events. Throws if a record does not fold. */
 export function observedRecords(
   records: readonly LogRecord[],
   session: SessionId = sessionId('test'),
@@ -54,7 +54,7 @@ export function usage(input: number, output: number): Usage {
   return { input, output, ...rest };
 }
 
-/** Builds a log for a test. Records are numbered as in a store and 100 ms apart. */
+/** Builds a log for a test. The records are numbered as in a store, and their times are 100 ms apart. */
 export class LogBuilder {
   readonly session: SessionId;
   readonly records: LogRecord[] = [];

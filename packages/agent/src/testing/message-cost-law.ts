@@ -5,7 +5,10 @@ import { expect } from 'vitest';
 import { countingLog, type LogWork } from '../../../log/src/testing/counting-log.ts';
 import { createAgent } from '../create-agent.ts';
 
-/** A model that answers with a few words. Its tokens grow with the request, so it is compacted. */
+/**
+ * A model that answers with a few words. The tokens that it reports grow with the request, so that the
+ * session is compacted.
+ */
 export const wordModel: Provider = createProvider(
   'words',
   'words',
@@ -19,22 +22,25 @@ export const wordModel: Provider = createProvider(
   },
 );
 
-/** Requests stay short, and snapshots come often, so that a short test has many of both. */
+/**
+ * The compaction settings of the test. They are low, so that a short test has many compactions. Snapshots
+ * are frequent for the same reason.
+ */
 export const compaction = { whenTokens: 1200, keepSteps: 4 };
 const recordsPerSnapshot = 100;
 
 /** The costs of messages in one session. */
 interface MessageCosts {
-  /** The most that one message costs, in the process that sent those before it. */
+  /** The highest cost of a message that is not the first one in its process. */
   readonly later: LogWork;
-  /** The most that the first message of a process costs. */
+  /** The highest cost of the first message in a process. */
   readonly first: LogWork;
 }
 
 /**
- * Law 18: what a message costs does not depend on the length of the session. Sends messages to a session
- * until it has about eight times as many, and compares the costs in calls of the log, records and bytes.
- * `open` opens the same log again, as another process does.
+ * Checks law 18: the cost of a message does not depend on the length of the session. It sends messages
+ * until the session is about eight times as long. It then compares the costs, in calls of the log,
+ * records and bytes. `open` opens the same log again, as another process would.
  */
 export async function expectConstantCosts(open: () => Promise<Log>, messages = 12): Promise<void> {
   await costsOf(open, messages);
@@ -44,7 +50,7 @@ export async function expectConstantCosts(open: () => Promise<Log>, messages = 1
   for (const when of ['later', 'first'] as const) {
     const [before, after] = [short[when], long[when]];
     const has = (name: keyof LogWork) => expect(after[name], `${when}: ${name}`);
-    // A message may store a snapshot, and another may have a compaction. Both come at intervals, so the
+    // Some messages store a snapshot, and others cause a compaction. Both happen at intervals, so the
     // maximum over many messages varies a little.
     has('calls').toBeLessThanOrEqual(before.calls + 4);
     has('records').toBeLessThanOrEqual(1.25 * before.records + 10);
@@ -53,7 +59,7 @@ export async function expectConstantCosts(open: () => Promise<Log>, messages = 1
   }
 }
 
-/** Sends messages in two processes, one after the other. */
+/** Sends messages in two processes, one after the other, and returns their costs. */
 async function costsOf(open: () => Promise<Log>, messages: number): Promise<MessageCosts> {
   const first: LogWork[] = [];
   const later: LogWork[] = [];

@@ -1,7 +1,7 @@
 import { DeltaWriter, noUsage, type ToolCallPart, toolCallId } from '@millrace/core';
 import { createProvider, type Provider } from '@millrace/providers';
 
-/** A tool call part. */
+/** Returns a tool call part. An input that is a text is used as the arguments. */
 export function call(id: string, name: string, input: unknown): ToolCallPart {
   const given = typeof input === 'string' ? input : JSON.stringify(input);
   return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given };
@@ -9,11 +9,11 @@ export function call(id: string, name: string, input: unknown): ToolCallPart {
 
 interface Flood {
   readonly provider: Provider;
-  /** How many pieces were read so far. */
+  /** Returns the number of pieces that were read so far. */
   asked(): number;
 }
 
-/** A provider that streams `drop ` this many times, one piece per read, as fast as it is read. */
+/** Returns a provider that streams `drop ` this many times, one piece per read, without delays. */
 export function flood(count: number): Flood {
   let asked = 0;
   const provider = createProvider('flood', 'm', async function* (_request, { item, ids }) {

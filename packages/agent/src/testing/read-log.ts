@@ -12,14 +12,14 @@ import {
 import type { Log } from '@millrace/log';
 import type { Run } from '../contract/run.ts';
 
-/** All events of a run. */
+/** Returns all events of a run. */
 export async function eventsOf(run: Run): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of run.events) events.push(event);
   return events;
 }
 
-/** The assistant's text in the events, of one turn or of all. */
+/** Returns the assistant's text in the events, of one turn or of all turns. */
 export function textOfEvents(events: readonly AgentEvent[], turn?: number): string {
   return events
     .map((event) => {

@@ -15,7 +15,7 @@ import { handOff, subAgent } from '../tool/agent-tools.ts';
 import { defineTool, type ToolOptions } from '../tool/define-tool.ts';
 import { call } from './model-script.ts';
 
-/** What an agent is built from: working parts, or parts that throw when they are used. */
+/** The parts that an agent is built from. They either work, or throw when they are used. */
 interface AgentParts {
   readonly log: Log;
   provider(script: readonly ScriptEntry[], id?: string): Provider;
@@ -24,7 +24,7 @@ interface AgentParts {
   hook<F extends (...given: never[]) => unknown>(hook: F): F;
 }
 
-/** Builds an agent and runs it, so that the session can be replayed. */
+/** A scenario that builds an agent and runs it, so that its session can be replayed. */
 export interface ReplayScenario {
   readonly buildAgent: (parts: AgentParts) => Agent;
   readonly run: (agent: Agent, log: Log) => Promise<unknown>;
@@ -45,11 +45,11 @@ export async function record({ buildAgent, run, session: of = session }: ReplayS
 }
 
 interface InertReplay extends ReplayResult {
-  /** The records that observers received. */
+  /** The records that the observers received. */
   readonly told: readonly LogRecord[];
 }
 
-/** Replays with the same agent, built from parts that throw when they are used. */
+/** Replays a session with the same agent, built from parts that throw when they are used. */
 export async function replayInert(
   buildAgent: ReplayScenario['buildAgent'],
   log: Log,
@@ -73,7 +73,8 @@ export async function replayInert(
 }
 
 /**
- * Only the records of drivers. Records of other writers after the driver's death were not observed.
+ * Returns only the records of drivers. After a driver died, observers did not receive the records of
+ * other writers.
  */
 export function byDrivers(records: readonly LogRecord[]): readonly LogRecord[] {
   return records.filter(({ producer }) => producer.startsWith('driver'));
@@ -81,7 +82,7 @@ export function byDrivers(records: readonly LogRecord[]): readonly LogRecord[] {
 
 const lookInput = z.object({ at: z.string() });
 
-/** A tool that reports progress and returns a text. */
+/** Returns a tool that reports progress and returns a text. */
 export function lookTool(options: Partial<ToolOptions<typeof lookInput>> = {}) {
   return defineTool({
     ...{ name: 'look', description: 'Looks', input: lookInput },
@@ -107,7 +108,7 @@ const transfers = (to: string): ScriptedResponse => ({
 });
 export const go = (agent: Agent) => agent.run('Go', { session }).result;
 
-/** A scenario with one agent. */
+/** Returns a scenario with one agent. */
 export function singleAgent(
   script: readonly ScriptEntry[],
   options: Partial<AgentOptions> = {},
@@ -127,7 +128,10 @@ export function singleAgent(
   return { buildAgent, run };
 }
 
-/** One agent hands off to another. Their providers have the same id or different ids. */
+/**
+ * Returns a scenario in which one agent hands off to another. Their providers have the same id or
+ * different ids.
+ */
 export function handOffScenario(isNamedAlike: boolean): ReplayScenario {
   const ids = isNamedAlike ? ['same', 'same'] : ['one', 'two'];
   const buildAgent = ({ log, provider, tool }: AgentParts) => {
@@ -153,7 +157,7 @@ export const child: ReplayScenario['buildAgent'] = ({ log, provider, tool }) =>
     tools: [tool(lookTool())],
   });
 
-/** An agent that has another agent as a tool. */
+/** A scenario with an agent that has another agent as a tool. */
 export const subAgentScenario: ReplayScenario = {
   buildAgent: (parts) => {
     const asks = subAgent({ name: 'ask', description: 'Asks', agent: child(parts) });
@@ -164,7 +168,9 @@ export const subAgentScenario: ReplayScenario = {
   run: go,
 };
 
-/** An agent with fallback providers of these ids. */
+/**
+ * Returns a scenario with an agent that has fallback providers. `ids` are the ids of all its providers.
+ */
 export const fallbackScenario = (
   options: Partial<AgentOptions>,
   ids: readonly string[],

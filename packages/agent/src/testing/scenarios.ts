@@ -12,7 +12,7 @@ import { call } from './model-script.ts';
 export interface Scenario {
   readonly script: readonly ScriptEntry[];
   readonly options?: Partial<AgentOptions>;
-  /** `act` is called once, after the first record of this type. */
+  /** The type of a record. `act` is called once, after the first record of this type. */
   readonly at?: string;
   readonly act?: (run: Run) => Promise<void>;
 }
@@ -67,7 +67,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 };
 
 /**
- * The `write` tool appends a line to a file, so that a test can count its executions from outside.
+ * Returns the tools of the scenarios. The `write` tool appends a line to a file, so that a test can count
+ * its executions from outside.
  */
 export function scenarioTools(file: string): readonly Tool[] {
   const none = z.object({});
@@ -100,7 +101,7 @@ export function scenarioTools(file: string): readonly Tool[] {
   ];
 }
 
-/** An observer that calls the scenario's `act` at the right record. */
+/** Returns an observer that calls the scenario's `act` after the first record of its type. */
 export function scenarioObserver(scenario: Scenario, run: () => Run): (record: LogRecord) => void {
   let isDone = false;
   return ({ fact, delta }) => {

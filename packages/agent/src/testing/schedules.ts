@@ -16,7 +16,10 @@ import { call } from './model-script.ts';
 import { withAppends } from './test-doubles.ts';
 import { runToEnd, VirtualClock } from './virtual-time.ts';
 
-/** Random schedules of responses, tools and commands, and functions that run them. */
+/**
+ * The session of all schedules. This file has random schedules of responses, tools and commands, and
+ * functions that run them.
+ */
 export const session: SessionId = sessionId('s');
 
 interface CallPlan {
@@ -108,7 +111,7 @@ function toolsOf(clock: VirtualClock, ran: Map<string, number>) {
   ];
 }
 
-/** Records the offset at which each batch ends. */
+/** Returns the log with a wrapper that adds the last offset of each batch to `ends`. */
 function notingEnds(log: Log, ends: number[]): Log {
   return withAppends(log, async (append) => {
     const batch = await append();
@@ -159,13 +162,13 @@ export async function runSchedule({ responses, events }: Plan) {
       done.catch(() => {});
     });
   }
-  // Ends runs that still wait for an approval.
+  // This ends a run that still waits for an approval.
   clock.after(20_000, () => run.abort('late').catch(() => {}));
   const result = await runToEnd(clock, run.result);
   return { result, log, agent, records: await recordsOf(log), ends, told, ran };
 }
 
-/** Ids that the first run does not use. */
+/** Returns ids that the first run does not use. */
 function otherIds() {
   let seed = 1;
   const next = () => {
@@ -175,7 +178,7 @@ function otherIds() {
   return randomIds((bytes) => bytes.map(next));
 }
 
-/** Resumes a session that is cut at a record or at the end of a batch, like after a crash. */
+/** Cuts a session at a record or at the end of a batch, as a crash would, and resumes it. */
 export async function resumeAt(
   plan: Plan,
   at: number,

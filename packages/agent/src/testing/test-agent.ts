@@ -20,7 +20,7 @@ import { flushPendingWork, runToEnd, VirtualClock } from './virtual-time.ts';
 
 export const session: SessionId = sessionId('s');
 
-/** A promise that never settles. */
+/** Returns a promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
 
 /** An agent on virtual time, for tests with misbehaving providers, tools and policies. */
@@ -76,12 +76,12 @@ export async function untilTrue(clock: VirtualClock, isSo: () => boolean): Promi
   }
 }
 
-/** Waits like a well-behaved tool: until the signal aborts. */
+/** Waits, as a well-behaved tool does, for the given time or until the signal aborts. */
 export function pause(clock: VirtualClock, ms: number, signal?: AbortSignal): Promise<void> {
   return wait(clock, ms, signal ?? new AbortController().signal);
 }
 
-/** A tool that accepts any input and may return invalid values. */
+/** Returns a tool that accepts any input and may return invalid values. */
 export function tool(
   name: string,
   execute: (input: never, context: ToolContext) => unknown,
@@ -91,7 +91,7 @@ export function tool(
   return defineTool({ name, description: name, input, ...more, execute: execute as never });
 }
 
-/** A scripted model response. */
+/** Returns a scripted model response. */
 export const answer = (
   ...parts: readonly (string | ReturnType<typeof call>)[]
 ): ScriptedResponse => ({ content: { parts } });
@@ -102,11 +102,13 @@ export const types = (records: readonly LogRecord[]): readonly (string | undefin
 export const textsOf = ({ parts }: Item): readonly string[] =>
   parts.map((part) => ('text' in part ? part.text : part.kind));
 
-/** The texts of all tool results, in order. */
+/** Returns the texts of all tool results, in order. */
 export const resultTexts = (items: readonly Item[]): readonly string[] =>
   items.flatMap((item) => (item.kind === 'tool' ? textsOf(item) : []));
 
-/** The problems in the session's log, and whether the session still has work. */
+/**
+ * Returns the violations in the session's log. A further entry is added if the session still has work.
+ */
 export async function problemsLeftIn(
   log: Log,
   of: SessionId = session,

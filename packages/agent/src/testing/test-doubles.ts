@@ -3,7 +3,7 @@ import type { Driver, Log } from '@millrace/log';
 import { type Provider, wrapProvider } from '@millrace/providers';
 import type { Tool } from '../contract/tool.ts';
 
-/** Number of running streams and tools. */
+/** The number of running streams and tools. */
 interface Activity {
   readonly streams: number;
   readonly tools: number;
@@ -13,17 +13,17 @@ interface ActivityCounter {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
   now(): Activity;
-  /** The maximum at any time. */
+  /** Returns the highest numbers at any time. */
   most(): Activity;
-  /** The usage that the streams reported at their end. */
+  /** Returns the usage that the streams reported at their end. */
   used(): readonly Usage[];
 }
 
 interface CountOptions {
   readonly provider: Provider;
-  /** Generators are not supported. */
+  /** The tools to count. Tools that are generators are not supported. */
   readonly tools: readonly Tool[];
-  /** Awaited before each stream or tool ends, to detect callers that do not wait. */
+  /** Awaited before each stream or tool ends. It reveals callers that do not wait for the end. */
   readonly close: (() => Promise<void>) | undefined;
   readonly onBegin: (what: keyof Activity) => void;
 }
@@ -68,7 +68,7 @@ export function countActivity({ provider, tools, close, onBegin }: CountOptions)
   };
 }
 
-/** The log with some methods replaced. */
+/** Returns the log with some methods replaced. */
 export function withMethods(log: Log, own: Partial<Log>): Log {
   return new Proxy(log, {
     get(target, name) {
@@ -78,7 +78,7 @@ export function withMethods(log: Log, own: Partial<Log>): Log {
   });
 }
 
-/** The log with a function that is awaited before each append of a driver. */
+/** Returns a log that awaits `before` ahead of each append of a driver. */
 export function withDelay(
   log: Log,
   before: (drafts: readonly DraftRecord[]) => Promise<void>,
@@ -89,7 +89,7 @@ export function withDelay(
   });
 }
 
-/** The log with a function around each append of a driver. */
+/** Returns a log that calls `around` in place of each append of a driver. */
 export function withAppends(
   log: Log,
   around: (append: () => Promise<Batch>, drafts: readonly DraftRecord[]) => Promise<Batch>,

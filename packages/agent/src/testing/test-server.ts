@@ -36,9 +36,9 @@ interface TestServer {
   reply(reply: ScriptedReply): void;
   answer(answer: WireAnswer, options?: AnswerOptions): void;
   requests(): ScriptedServer['requests'];
-  /** An agent that uses the server by Chat Completions and has the tools `read` and `now`. */
+  /** Creates an agent that uses the server by Chat Completions and has the tools `read` and `now`. */
   createAgent(options?: Partial<AgentOptions>): Agent;
-  /** Two logs on the same file, like two processes. */
+  /** Opens two logs on the same file, as two processes would. */
   twoLogs(): [Log, Log];
 }
 

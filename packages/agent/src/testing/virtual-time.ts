@@ -1,5 +1,5 @@
-// The agent and the log load these on demand. Loading takes real time, in which virtual time would
-// advance. `runToEnd` waits for any other.
+// The agent and the log load these modules on demand. Loading takes real time, in which virtual time
+// would advance. They are therefore loaded here. `runToEnd` waits for all other modules.
 import '../../../log/src/engine/producer.ts';
 import '../../../log/src/rewrite/copy-session.ts';
 import '../../../log/src/rewrite/redact.ts';
@@ -17,12 +17,12 @@ import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };
 
-/** The step in which virtual time advances. */
+/** The step by which virtual time advances, in milliseconds. */
 const stepMs = 50;
 const mostSteps = 20_000;
 /**
- * After so many steps virtual time waits for modules that the agent loads on demand. Loading takes real
- * time. Without the wait, hours of virtual time would pass and each timeout would fire.
+ * The number of steps after which virtual time waits for modules that the agent loads on demand. Loading
+ * takes real time. Without the wait, hours of virtual time would pass and each timeout would fire.
  */
 const stepsBetweenWaits = 40;
 

@@ -9,11 +9,11 @@ import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.t
 export interface SubAgentOptions<Name extends string> {
   /** The name of the tool. */
   readonly name: Name;
-  /** Tells the model when to call the agent. */
+  /** The text that explains to the model when to call the agent. */
   readonly description: string;
   /** The agent to run. */
   readonly agent: Agent;
-  /** The agent is stopped after this time. Default: no timeout. */
+  /** The sub-agent is stopped after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -22,10 +22,12 @@ interface Task {
 }
 
 /**
- * Creates a tool that runs another agent in a session of its own. Its streamed text is the
- * progress, and its last answer is the result: the value, if the agent has an `output` schema. It
- * stops with the caller. Its questions are events of the caller, its usage counts toward the
- * caller's limits, and after a crash it continues with the caller. It gets the caller's `context`.
+ * Creates a tool that runs another agent in a separate session. The sub-agent's streamed text is the
+ * progress. Its last answer is the result, or its value if it has an `output` schema.
+ *
+ * The sub-agent stops with the caller, and after a crash it continues with the caller. It gets the
+ * caller's `context`. Its questions are events of the caller, and its usage counts toward the caller's
+ * limits.
  */
 export function subAgent<const Name extends string>(
   options: SubAgentOptions<Name>,
@@ -37,7 +39,7 @@ export function subAgent<const Name extends string>(
     description,
     input: taskSchema,
     startsSession: true,
-    // The run finds its own session and continues it.
+    // A repeated execution is safe, because the sub-agent's run finds its session and continues it.
     afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
@@ -54,13 +56,16 @@ export function subAgent<const Name extends string>(
   });
 }
 
-/** The result of a sub-agent that has no complete answer. */
+/** Returns the result text of a sub-agent without a complete answer. */
 function unfinishedText(why: string, text: string): string {
   const answer = text === '' ? 'It has written no answer.' : `Its answer so far: ${text}`;
   return `The agent stopped before it finished (${why}). ${answer}`;
 }
 
-/** The value of an agent with an `output` schema, also as text for the caller's model. */
+/**
+ * Returns the value of an agent with an `output` schema, and the same value as text for the caller's
+ * model.
+ */
 function structuredOutput(value: unknown): ToolOutput {
   const text: string | undefined = JSON.stringify(value);
   const parsed = parseJson(text ?? 'null');
@@ -75,7 +80,7 @@ const taskJsonSchema = {
   required: ['task'],
 } as const;
 
-/** Written by hand, because this package depends on no schema library. */
+/** The schema of the task. It is written by hand, because this package depends on no schema library. */
 const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
   '~standard': {
     version: 1,
@@ -92,13 +97,13 @@ const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
 /** Options of `handOff`. */
 export interface HandOffOptions {
   /**
-   * The other agent. A function, if it is created later: for example, if two agents hand off to
+   * The other agent. Pass a function if the agent is created later, for example if two agents hand off to
    * each other.
    */
   readonly to: Agent | (() => Agent);
-  /** Tells the model when to hand off. */
+  /** The text that explains to the model when to hand off. */
   readonly description: string;
-  /** The name of the tool. Default: `transfer_to_` and the agent's name. */
+  /** The name of the tool. Default: `transfer_to_` followed by the agent's name. */
   readonly name?: string | undefined;
 }
 
@@ -107,8 +112,8 @@ interface Reason {
 }
 
 /**
- * Creates a tool that hands the session to another agent. From the next turn on, its instructions,
- * tools and model apply. The log, the observers and the limits stay those of the run.
+ * Creates a tool that hands the session to another agent. From the next turn on, the instructions, tools
+ * and model of that agent apply. The log, the observers and the limits of the run stay.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
   assertKnownFields(options, { to: true, description: true, name: true });
@@ -132,7 +137,7 @@ const reasonJsonSchema = {
   properties: { reason: { type: 'string', description: 'Why, in a few words' } },
 } as const;
 
-/** Written by hand, because this package depends on no schema library. */
+/** The schema of the reason. It is written by hand, because this package depends on no schema library. */
 const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
   '~standard': {
     version: 1,

@@ -10,30 +10,35 @@ export interface ClientToolOptions<
   Input extends StandardSchemaV1,
   Output extends StandardSchemaV1 = StandardSchemaV1,
 > {
-  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
+  /**
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   */
   readonly name: string;
-  /** Tells the model what the tool does and when to use it. */
+  /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;
-  /** Schema of the input: any Standard Schema. */
+  /** Schema of the input, in any library that implements Standard Schema. */
   readonly input: Input;
-  /** Schema of the output: any Standard Schema. Default: any JSON. */
+  /** Schema of the output, in any library that implements Standard Schema. Default: any JSON. */
   readonly output?: Output | undefined;
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
-  /** Maximum length of the text for the model. Default: 30,000. */
+  /** Maximum length of the text for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
-  /** Asks the provider to enforce the schema. Default: the provider's own default. */
+  /**
+   * Asks the provider to enforce the schema on the model's arguments. Default: the provider's own
+   * default.
+   */
   readonly strict?: boolean | undefined;
-  /** Fields of the tool in requests, by provider. Default: none. */
+  /** Further fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: Tool['providerOptions'];
-  /** One line for the user: what the call is about. Default: the tool's name. */
+  /** Returns one line for the user that says what the call is about. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
 }
 
 /**
- * Defines a tool that a client runs, for example a page in a browser. A call waits until somebody sends
+ * Defines a tool that a client runs, for example a page in a browser. A call waits until a client sends
  * its output with `agent.provideToolResult`, `run.provideToolResult`, a `tool_output` command, the
- * server, or `addToolOutput` of the AI SDK. The output must fit the `output` schema.
+ * server, or `addToolOutput` of the AI SDK. The `output` schema must accept the output.
  *
  * @example
  * const askAddress = clientTool({

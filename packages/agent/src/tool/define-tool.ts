@@ -12,39 +12,44 @@ import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '.
 import type { ToolCallEvent, ToolResultEvent } from '../contract/typed-tools.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
-/** Any Standard Schema: Zod, Valibot, ArkType … */
+/** A schema of any library that implements Standard Schema, such as Zod, Valibot or ArkType. */
 type Schema = StandardSchemaV1;
 
 /** Options of `defineTool`. */
 export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context = unknown> {
-  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
+  /**
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   */
   readonly name: string;
-  /** Tells the model what the tool does and when to use it. */
+  /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;
-  /** Schema of the input: any Standard Schema. */
+  /** Schema of the input, in any library that implements Standard Schema. */
   readonly input: Input;
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
   /**
-   * `none` if the tool changes nothing: it may then start while the response streams. Default:
+   * Whether the tool changes anything. A tool with `none` may start while the response streams. Default:
    * `external`.
    */
   readonly effects?: Tool['effects'] | undefined;
   /**
-   * What happens with a call if the process died while it ran. `repeat` runs the tool again: use it if
-   * that is harmless. `fail` ends the call with an error, which tells the model that the outcome is
-   * unknown. Default: `fail`.
+   * What happens to a call if the process dies while the tool runs. `repeat` runs the tool again. Use it
+   * only if that is harmless. `fail` ends the call with an error, and the model gets the text that the
+   * outcome is unknown. Default: `fail`.
    */
   readonly afterCrash?: Tool['afterCrash'] | undefined;
-  /** The tool is stopped after this time. Default: no timeout. */
+  /** The run stops the tool after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum length of the text for the model. Default: 30,000. */
+  /** Maximum length of the text for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
-  /** How often the tool is retried after it throws. Default: 0. */
+  /** Maximum number of retries after the tool throws. Default: 0. */
   readonly retries?: number | undefined;
-  /** True if the tool runs a session of its own. Default: false. */
+  /** True if the tool runs a separate session, for a sub-agent. Default: false. */
   readonly startsSession?: boolean | undefined;
-  /** The agent that takes over after the turn. Default: none. */
+  /**
+   * Set if the tool hands the session off to another agent. That agent takes over after the turn.
+   * Default: none.
+   */
   readonly handsOff?: Tool['handsOff'];
   /**
    * Asks the provider to enforce the schema on the model's arguments. Default: the provider's own
@@ -52,19 +57,21 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
    */
   readonly strict?: boolean | undefined;
   /**
-   * The built-in tool of a provider whose calls this tool answers, for example `openai.shell`. That
-   * provider declares its own tool, and others declare this one. `BuiltInTool` documents the input.
-   * Default: none.
+   * The built-in tool of a provider whose calls this tool answers, for example `openai.shell`. Requests
+   * to that provider declare the built-in tool, and requests to others declare this tool. `BuiltInTool`
+   * documents the input. Default: none.
    */
   readonly answers?: Tool['answers'];
-  /** Fields of the tool in requests, by provider. Default: none. */
+  /** Further fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: Tool['providerOptions'];
-  /** One line for the user: what the call is about to do. Default: the tool's name. */
+  /** Returns one line for the user that says what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /**
-   * Runs the tool. To type the context of runs, annotate the second parameter: `ToolContext<Desk>`. The
-   * second type of the result gives literals in an output, such as the kind of an attachment, their own
-   * type. `defineTool` checks the return type.
+   * Runs the tool. To type the context of runs, annotate the second parameter: `ToolContext<Desk>`.
+   * `defineTool` checks the return type.
+   *
+   * The second type in the union makes the compiler keep literal types in an output, such as the kind of
+   * an attachment.
    */
   execute(
     input: StandardSchemaV1.InferOutput<Input>,
@@ -73,9 +80,9 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
 }
 
 /**
- * A tool with a typed input and output. `Input` is what the model writes, `Parsed` what the schema
- * makes of it, `Value` the value of the result for programs, and `Context` the run context that the
- * tool needs.
+ * A tool with a typed input and output. `Input` is the type that the model writes, and `Parsed` is the
+ * type that the schema returns. `Value` is the value of the result for programs, and `Context` is the run
+ * context that the tool needs.
  */
 export interface DefinedTool<
   Name extends string,
@@ -103,8 +110,8 @@ export interface DefinedTool<
 }
 
 /**
- * Refuses a return type that is not JSON. `unknown` is allowed, because the compiler infers it for
- * `new Promise((resolve) => …)`.
+ * A type check that rejects a return type that is not JSON. `unknown` is allowed, because the compiler
+ * infers it for `new Promise((resolve) => …)`.
  */
 type ReturnCheck<Return> = unknown extends Return
   ? unknown
@@ -112,7 +119,7 @@ type ReturnCheck<Return> = unknown extends Return
     ? unknown
     : { readonly execute: (...given: never) => ToolExecution };
 
-/** The value of a result for programs, from the return type of `execute`. */
+/** The type of a result's value for programs, computed from the return type of `execute`. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a tool too
 export type ValueOfReturn<Return> = Return extends string | undefined | void
   ? undefined
@@ -158,8 +165,16 @@ const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 /**
  * Defines a tool. Throws `bad_option` if a name, a number or a field is invalid.
  *
- * @example const now = defineTool({ name: 'now', description: 'The present time', input:
- * z.object({}), effects: 'none', execute: async () => new Date().toISOString(), });
+ * @example
+ * ```ts
+ * const now = defineTool({
+ *   name: 'now',
+ *   description: 'The present time',
+ *   input: z.object({}),
+ *   effects: 'none',
+ *   execute: async () => new Date().toISOString(),
+ * });
+ * ```
  */
 export function defineTool<
   const Name extends string,
@@ -209,7 +224,10 @@ export function defineTool<
   };
 }
 
-/** Returns false for an async schema, because this check is synchronous. */
+/**
+ * True if the event is a call of this tool with valid input. False for an async schema, because this
+ * check is synchronous.
+ */
 function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (event.type !== 'tool_call_ready' || event.name !== name) return false;
   const result = schema['~standard'].validate(event.input);
@@ -257,8 +275,8 @@ function noJsonSchema(name: string): AgentError {
 }
 
 /**
- * Throws if a tool has an unknown field. Other libraries put approval on the tool. If such a field
- * were ignored, the tool would run without approval.
+ * Throws if a tool has an unknown field. Other libraries have a field for approval on the tool. If such a
+ * field were ignored, the tool would run without approval.
  */
 export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
   options: Options,

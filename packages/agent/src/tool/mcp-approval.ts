@@ -5,9 +5,9 @@ import type { CheckedToolCall } from '../contract/tool.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 /**
- * Creates the tool that answers when a provider asks whether it may call a tool of an MCP server. An
- * approved call of it approves the provider's call, and a denied one refuses it. The tool itself
- * does nothing. Without it, every such call is refused.
+ * Creates the tool that answers when a provider asks whether it may call a tool of an MCP server. If a
+ * call of this tool is approved, the provider's call is approved. If it is denied, the provider's call is
+ * refused. The tool itself does nothing. Without this tool, every such call is refused.
  *
  * @example
  * const mcp = { type: 'mcp', server_label: 'orders', server_url: 'https://mcp.example.com' } as const;
@@ -20,7 +20,8 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
     description: 'Approves a call that the provider makes to a tool of an MCP server.',
     input: approvalSchema,
     effects: 'external',
-    // The provider makes the call only after it has received the answer.
+    // A repeated execution is safe, because the provider makes its call only after it has received the
+    // answer.
     afterCrash: 'repeat',
     answers: 'openai.mcp_approval',
     summarize: ({ server_label, name, arguments: given, arguments_text: text }) =>
@@ -29,7 +30,10 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
   });
 }
 
-/** The default policy: the user decides if the provider asks for approval or sees a danger. */
+/**
+ * Returns the decision of the default policy. It asks the user if the provider asks for approval or
+ * reports a danger. It allows all other calls.
+ */
 export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDecision {
   if (tool.answers === 'openai.mcp_approval')
     return { decision: 'ask', reason: 'The provider asks before it calls the MCP server' };
@@ -43,8 +47,9 @@ export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDec
 }
 
 /**
- * Returns why a call cannot run with the input that the user changed. The provider makes its MCP
- * call with the arguments that it asked about, so a changed approval would approve those.
+ * Returns the reason why a call cannot run with the input that the user changed, if there is one. The
+ * provider makes its MCP call with the original arguments. An approval with changed arguments would
+ * therefore approve the original ones.
  */
 export function reasonAgainstChange({ call, tool, input }: CheckedToolCall): string | undefined {
   if (tool.answers !== 'openai.mcp_approval') return undefined;
@@ -63,7 +68,9 @@ const jsonSchema = {
   required: ['server_label', 'name', 'arguments'],
 } as const;
 
-/** Written by hand, because this package depends on no schema library. */
+/**
+ * The schema of the approval. It is written by hand, because this package depends on no schema library.
+ */
 const approvalSchema: StandardSchemaV1<McpApprovalInput> & StandardJSONSchemaV1<McpApprovalInput> =
   {
     '~standard': {

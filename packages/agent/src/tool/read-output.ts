@@ -12,7 +12,7 @@ interface ByteRange {
 export interface ReadOutputOptions {
   /** The name of the tool. Default: `read_output`. */
   readonly name?: string | undefined;
-  /** Maximum bytes per call. Default: 20,000. */
+  /** Maximum number of bytes per call. Default: 20,000. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ const jsonSchema = {
   required: ['output'],
 } as const;
 
-/** Written by hand, because this package depends on no schema library. */
+/** The schema of the range. It is written by hand, because this package depends on no schema library. */
 const rangeSchema: StandardSchemaV1<ByteRange> & StandardJSONSchemaV1<ByteRange> = {
   '~standard': {
     version: 1,

@@ -2,7 +2,9 @@ import type { JsonObject } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { ValidationResult } from '../contract/tool.ts';
 
-/** Validates a value with a schema. The problem has one line per issue, written for the model. */
+/**
+ * Validates a value with a schema. The problem text has one line per issue and is written for the model.
+ */
 export async function validateWithSchema(
   schema: StandardSchemaV1,
   input: unknown,
@@ -21,7 +23,7 @@ function issueLine({ message, path = [] }: StandardSchemaV1.Issue): string {
   return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
 }
 
-/** The JSON Schema of a schema. Undefined if the library cannot produce it. */
+/** Returns the JSON Schema of a schema. Undefined if its library cannot produce it. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;

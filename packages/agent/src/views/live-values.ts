@@ -2,14 +2,14 @@ import { type AgentEvent, type PartId, PartialJson } from '@millrace/core';
 
 interface LiveValue {
   readonly json: PartialJson;
-  /** Characters so far, and at the last event. */
+  /** The number of characters so far. `reported` is the number at the last event. */
   length: number;
   reported: number;
 }
 
 /**
- * A long value is reported after each 256th of growth. A report copies the open containers, so the cost
- * of all reports stays proportional to the length of the text.
+ * A long value is reported each time that it grows by 1/256 of its length. A report copies the open
+ * containers, so the cost of all reports stays proportional to the length of the text.
  */
 const reportedShare = 256;
 
@@ -20,7 +20,7 @@ const reportedShare = 256;
 export class LiveValues {
   readonly #open = new Map<PartId, LiveValue>();
 
-  /** Adds the event and the updates that follow from it to the list. */
+  /** Adds the event to the list, and the updates that it causes. */
   add(event: AgentEvent, to: AgentEvent[]): void {
     switch (event.type) {
       case 'part_started':
@@ -29,7 +29,7 @@ export class LiveValues {
         break;
       case 'assistant_text_delta':
         to.push(event);
-        // Plain text ends here: no part is open.
+        // No structured part is open, so the text is plain text and needs no update.
         if (this.#open.size > 0) this.#grow(event, to);
         return;
       case 'part_finished':
@@ -39,7 +39,7 @@ export class LiveValues {
       case 'part_retracted':
         this.#open.delete(event.partId);
         break;
-      // An attempt that is superseded leaves its parts open.
+      // The parts of a superseded attempt stay open until here.
       case 'response_started':
       case 'run_finished':
         this.#open.clear();

@@ -32,7 +32,10 @@ function uiResponse(
 
 type FrameCode = typeof import('./stream-frames.ts');
 
-/** The code of the frames loads on demand, because most programs do not use it. */
+/**
+ * Returns a stream of encoded frames. The code for the frames loads on demand, because most programs do
+ * not use it.
+ */
 function toByteStream(
   frames: (code: FrameCode, left: AbortSignal) => AsyncGenerator<string>,
 ): ReadableStream<NewBytes> {
@@ -43,7 +46,7 @@ function toByteStream(
   });
 }
 
-/** A stream that takes the next value when its reader wants one. */
+/** Returns a stream that reads the next value when its reader asks for one. */
 function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableStream<T> {
   const left = new AbortController();
   const values = read(left.signal);

@@ -28,31 +28,39 @@ import type { Log } from '@millrace/log';
 import type { BlockedBy, FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
 
-/** Where the views of a run read its records. */
+/** The log and the values that the views of a run depend on. */
 export interface RunEventSource {
   readonly log: Log;
   /** The session state before the run. Rejects if the run could not start. */
   readonly initialState: Promise<FoldState>;
-  /** The calls that were answered before the run, in commands that it had not read then. */
+  /**
+   * Returns the ids of the calls that were answered before the run, in commands that were still queued.
+   */
   readonly answered: () => readonly string[];
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
-  /** The offset of the run's last record so far. */
+  /** Returns the offset of the run's last record so far. */
   readonly through: () => number;
-  /** False if no agent of the run has an `output`. It is called after `initialState`. Default: true. */
+  /**
+   * Returns false if no agent of the run has an `output` schema. It is called after `initialState`
+   * resolved. Default: true.
+   */
   readonly hasOutput?: (() => boolean) | undefined;
-  /** True if the run ends when it has to wait for an approval. Default: false. */
+  /** Returns true if the run ends when it has to wait for an approval. Default: false. */
   readonly parks?: (() => boolean) | undefined;
-  /** Aborts when the reader leaves. */
+  /** Aborts when the reader stops reading. */
   readonly left?: AbortSignal | undefined;
 }
 
-/** The events of a run from its first record on, for one reader. */
+/** Returns the events of a run from its first record on, for one reader. */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
   return runView(source, () => eventView(source));
 }
 
-/** Only agents with an `output` stream values. The code that reads them loads on demand. */
+/**
+ * Returns the view that converts records to events. Only agents with an `output` schema stream values, so
+ * that code loads on demand.
+ */
 async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent>> {
   if (hasOutput?.() === false) return agentEvents;
   const { LiveValues } = await import('./live-values.ts');
@@ -65,9 +73,9 @@ async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent
 }
 
 /**
- * A view of a run from its first record on, for one reader. The reader may start late and read
- * slowly. `createView` is called when the run has started. `prepare` can change the records of a batch
- * before they are folded.
+ * Returns the events of a view, from the run's first record on, for one reader. The reader may start late
+ * and read slowly. `createView` is called when the run has started. `prepare` can change the records of a
+ * batch before they are folded.
  */
 export async function* runView<Event>(
   { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
@@ -86,7 +94,7 @@ export async function* runView<Event>(
     if (ended.aborted && folder.state.through >= through()) return;
   }
   if (left?.aborted) return;
-  // The run ended while this reader was behind. The remaining records are on the log.
+  // The run ended before this reader had read all records. The remaining records are on the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
@@ -94,7 +102,7 @@ export async function* runView<Event>(
   }
 }
 
-/** Removes records of later runs. */
+/** Returns the batch without the records of later runs. */
 function cutBatch({ after, through, records }: Batch, last: number): Batch {
   if (through <= last) return { after, through, records };
   return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
@@ -108,7 +116,7 @@ function eventsOf<Event>(folder: Folder, batch: Batch, view: View<Event>): reado
 
 /** The parts of a result that are not in the session state. */
 export interface RunOutcome {
-  /** The validated answer. */
+  /** The validated value of the answer. */
   readonly value: unknown;
   /** The last error of the run. */
   readonly error: ErrorInfo | undefined;
@@ -126,7 +134,7 @@ export function createRunResult(
   input: readonly Item[],
   { value: answered, error, cause, blockedBy }: RunOutcome,
 ): RunResult {
-  // Only what changed is looked at, so the cost does not grow with the session.
+  // Only the changed entries are read, so the cost does not grow with the session.
   const earlier = entriesSince(before.items, after.items);
   const known = new Set([...earlier, ...input].map(({ id }) => id));
   const changed = entriesSince(after.items, before.items);
@@ -157,12 +165,12 @@ export function createRunResult(
   return { ...fields, reason, error: error ?? errorOfStop(stop), ...thrown };
 }
 
-/** The error of a run whose log does not say more. */
+/** Returns the error of a run for which the log has no error record. */
 function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
   return { code: cause, message: `The run ended with the error ${cause}` };
 }
 
-/** The calls that wait for an approval, with their inputs. */
+/** Returns the calls that wait for an approval, with their inputs. */
 export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
   return state.asked.map((asked) => {
     const { toolCallId, name, reason, rule, from } = asked;
@@ -174,7 +182,10 @@ export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[]
   });
 }
 
-/** Only the attempt that asked has the call that runs. Other items may repeat its id. */
+/**
+ * Returns the input of a call that waits for approval. Only the items of the attempt that asked are
+ * searched, because other items may have a call with the same id.
+ */
 function askedInput(
   state: FoldState,
   { toolCallId, turn, attempt }: AskedApproval,
@@ -182,14 +193,17 @@ function askedInput(
   return inputOf(state, toolCallId, (item) => item.turn === turn && item.attempt === attempt);
 }
 
-/** The calls that a client has to run, with their inputs. */
+/** Returns the calls that a client has to run, with their inputs. */
 export function pendingToolCallsOf(state: FoldState): readonly PendingToolCall[] {
   return state.awaited.map(({ toolCallId, name, input }) => {
     return { toolCallId, name, input: input ?? inputOf(state, toolCallId) };
   });
 }
 
-/** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
+/**
+ * Returns the calls that got their result in this run. The call itself can be from an earlier, parked
+ * run.
+ */
 function toolCallsOf(
   changed: readonly ItemState[],
   earlier: readonly ItemState[],
@@ -204,7 +218,7 @@ function toolCallsOf(
     .filter(({ toolCallId }) => !known.has(toolCallId))
     .map(({ toolCallId, name, text, isError, value, metadata }) => ({
       ...{ ok: !isError, toolCallId, name, text },
-      // Who approved the call may have changed its input.
+      // The person who approved the call may have changed its input.
       input: metadata?.['changedInput'] ?? inputOf(after, toolCallId),
       ...(value !== undefined && { value }),
     }));
@@ -214,7 +228,10 @@ function partsOf(items: readonly ItemState[]): readonly (Part | undefined)[] {
   return items.flatMap(({ parts }) => parts.map(({ part }) => part));
 }
 
-/** The input of a call in one of these items. The search begins with the newest item. */
+/**
+ * Returns the input of a call in one of the items that `isIn` accepts. The search begins with the newest
+ * item.
+ */
 function inputOf(
   state: FoldState,
   id: ToolCallId,
@@ -230,7 +247,7 @@ function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPar
   return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
 }
 
-/** The result if the log failed or another process has the lease. */
+/** Returns the result of a run whose log failed, or whose session another process drives. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(session, error);
   const reason = 'error';
@@ -246,12 +263,15 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }
 
-/** Messages of unknown errors may be private, so only `cause` has them, in this process. */
+/**
+ * Returns the code and message of an error. Messages of unknown errors may be private, so only `cause`
+ * has them, and only in this process.
+ */
 function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
   if (isMillraceError(error)) {
     const { code, place } = error;
     if (code !== 'held') return { code, message: error.message };
-    // The log advises a takeover, which is no option of a run.
+    // The message of the log advises a takeover, which a run does not offer.
     const message = `Cannot continue session ${session}: ${place['holder']} drives it. Wait for its end, or send the message to the run with submitCommand`;
     return { code, message };
   }
@@ -266,7 +286,7 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
   return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
 }
 
-/** The usage of the attempts since an earlier state of the same session. */
+/** Returns the usage of the attempts since an earlier state of the same session. */
 export function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = new Set(entriesSince(before.usage, state.usage));
   const since = entriesSince(state.usage, before.usage).filter((one) => !known.has(one));

@@ -34,7 +34,7 @@ interface Step {
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
 
-/** The frames of an event stream with the events of a run. */
+/** Returns the frames of an event stream with the events of a run. */
 export async function* eventFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
@@ -45,14 +45,14 @@ export async function* eventFrames(
     yield encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
   }
   if (source.left?.aborted || last?.type === 'run_finished') return;
-  // Without an end on the log, the run could not start, or another process has it now. The frame has
-  // no id, because it is not from the log.
+  // The log has no end of the run. The run could not start, or another process drives it now. The frame
+  // has no id, because it does not come from the log.
   const { session, error } = await result;
   if (error === undefined) return;
   yield encodeFrame({ data: JSON.stringify({ session, type: 'error', error }) });
 }
 
-/** The frames of an event stream with one message, as the AI SDK's clients read it. */
+/** Returns the frames of an event stream with one message, in the format of the AI SDK's clients. */
 export async function* uiMessageFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
@@ -64,8 +64,9 @@ export async function* uiMessageFrames(
 }
 
 /**
- * The chunks of one message. Follow-ups start further runs; they continue the message, so the end of a
- * run is sent only when nothing follows it. A run that continues a parked one continues its message.
+ * Returns the chunks of one message. A follow-up starts a further run, which continues the message. The
+ * end of a run is therefore sent only if no other run follows. A run that continues a parked run also
+ * continues its message.
  */
 async function* messageOf(
   source: RunEventSource,
@@ -77,12 +78,12 @@ async function* messageOf(
   if (initial !== undefined) yield* messageFrom(source, initial, message);
   if (source.left?.aborted) return;
   if (message.isWaiting) {
-    // The client answers when the stream has ended. Then the session must be free for `agent.resume`.
+    // The client answers after the stream has ended. The session must then be free for `agent.resume`.
     if (source.parks?.() === true) await result;
     yield* finishChunks({ reason: 'parked' });
     return;
   }
-  // Without an end on the log, the run could not start, or another process has it now.
+  // If the log has no end of the run, the run could not start, or another process drives it now.
   yield* message.end ?? finishChunks((await result).stop);
 }
 
@@ -92,9 +93,9 @@ async function* messageFrom(
   message: MessageStream,
 ): AsyncGenerator<UiChunk> {
   const { session, run } = initial;
-  // A client that shows the message already has the records up to here.
+  // If the client already shows the message, it has the records up to this offset.
   const shownThrough = message.isShown ? source.through() : initial.through;
-  // Questions up to here may have been answered since.
+  // Questions up to this offset may already have an answer.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
   if (shownThrough <= initial.through) yield* message.open(initial);
   let parked: ParkedState = { run, isParked: isAsking(initial) };
@@ -117,7 +118,7 @@ async function* messageFrom(
   }
 }
 
-/** The state of a parked session as if its run went on. */
+/** Returns the state of a parked session as if its run had not ended. */
 function withParkedRun(state: FoldState): FoldState {
   if (state.run !== undefined || !isAsking(state)) return state;
   return { ...state, run: toArray(state.items).findLast(isStepItem)?.run };
@@ -130,14 +131,14 @@ function isAsking({ asked, awaited }: FoldState): boolean {
 
 /** Converts the records of one or more runs to the chunks of one message. */
 class MessageStream {
-  /** A client shows the message already. */
+  /** True if a client already shows the message. */
   readonly isShown: boolean;
   readonly #messageId: string | undefined;
-  /** Calls that were answered, although their questions may still be open on the log. */
+  /** The calls that were answered. On the log, their questions may still be open. */
   readonly #answered: Set<string>;
   #isStarted = false;
   #state: FoldState | undefined;
-  /** The last chunks, if no further run starts. */
+  /** The last chunks of the message. They are sent if no further run starts. */
   end: readonly UiChunk[] | undefined;
 
   constructor(messageId: string | undefined, answered: readonly string[]) {
@@ -156,7 +157,10 @@ class MessageStream {
     return waitsForClient(state) && !isAnswered;
   }
 
-  /** Remembers an answer that the run has not read yet. */
+  /**
+   * Stores the id of a call that has an answer in a queued command. The run has not handled this command
+   * yet.
+   */
   learn({ fact }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
     const { type, toolCallId } = fact.command;
@@ -164,13 +168,16 @@ class MessageStream {
     if (isAnswer && typeof toolCallId === 'string') this.#answered.add(toolCallId);
   }
 
-  /** Starts within a run: with the whole message, or with its last step if the client shows it. */
+  /**
+   * Returns the chunks that start the message. They have the whole message, or only its last step if the
+   * client shows the message.
+   */
   open(state: FoldState): readonly UiChunk[] {
     if (state.run === undefined || this.#isStarted) return [];
     this.#isStarted = true;
     this.#state = state;
     if (this.#messageId === undefined) return restateMessage(state);
-    // A client that shows the message has answered its questions and run its calls.
+    // A client that already shows the message has answered its questions and run its calls.
     for (const { toolCallId } of state.asked) this.#answered.add(toolCallId);
     const ran = new Set<string>(state.awaited.map(({ toolCallId }) => toolCallId));
     for (const id of ran) this.#answered.add(id);

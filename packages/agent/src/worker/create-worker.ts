@@ -12,45 +12,48 @@ import { type EnqueuedRun, type EnqueueOptions, enqueue, readOpenWork } from './
 
 export { type EnqueuedRun, type EnqueueOptions, enqueue } from './open-work.ts';
 
-/** A session that a worker takes. */
+/** A session that a worker runs. */
 export interface WorkerSession {
   readonly session: SessionId;
-  /** The name of the agent that runs it. */
+  /** The name of the agent that runs the session. */
   readonly agent: string;
 }
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
-  /** The log with the sessions. Each agent must have the same one. */
+  /** The log with the sessions. All agents must use this log. */
   readonly log: Log;
-  /** The agents that this worker runs. Each has its own name. */
+  /** The agents that this worker runs. Their names must differ. */
   readonly agents: readonly Agent[];
   /** Maximum number of runs at once. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
-   * How often the log is scanned for work of other processes, in milliseconds. Each delay varies by a
-   * quarter. Default: 1 s.
+   * How often the log is scanned for work of other processes, in milliseconds. Each delay varies randomly
+   * by up to a quarter. Default: 1 s.
    */
   readonly pollMs?: number | undefined;
   /**
-   * Delay before a session is tried again whose run failed, in milliseconds. It doubles with each
-   * further failure. Default: 1 s.
+   * Delay before a session is tried again after its run failed, in milliseconds. Each further failure
+   * doubles it. Default: 1 s.
    */
   readonly baseDelayMs?: number | undefined;
   /** Maximum delay after failures, in milliseconds. Default: 60 s. */
   readonly maxDelayMs?: number | undefined;
   /**
-   * Returns the name of the agent for a session that was not started by `enqueue`, or undefined if the
-   * worker leaves the session alone. Default: it leaves such sessions alone.
+   * Returns the name of the agent for a session that was not started by `enqueue`. If it returns
+   * undefined, the worker does not run the session. Default: the worker runs no such sessions.
    */
   readonly agentOf?: ((session: SessionId) => string | undefined) | undefined;
-  /** Returns the `context` of a run, because it is not on the log. Default: none. */
+  /**
+   * Returns the `context` of a run. It is needed because the context is not stored on the log. Default:
+   * none.
+   */
   readonly context?: ((taken: WorkerSession) => unknown) | undefined;
-  /** Observers of all runs, in addition to those of the agents. Default: none. */
+  /** Observers of all runs, in addition to the agents' own observers. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /** Called after each run that this worker ended or parked. */
   readonly onResult?: ((result: RunResult, taken: WorkerSession) => void) | undefined;
-  /** Called about problems that do not stop the worker. */
+  /** Called for problems that do not stop the worker. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -61,7 +64,7 @@ export interface WorkerOptions {
 /** Options of `Worker.close`. */
 export interface CloseWorkerOptions {
   /**
-   * How long active runs may continue, in milliseconds. After that they are left to other workers.
+   * How long active runs may continue, in milliseconds. After that, other workers can take them over.
    * Default: 10 s.
    */
   readonly graceMs?: number | undefined;
@@ -71,12 +74,15 @@ export interface CloseWorkerOptions {
 export interface Worker {
   /** The sessions that this worker runs now. */
   readonly active: readonly SessionId[];
-  /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one. */
+  /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one agent. */
   enqueue(
     input: RunInput,
     options?: Omit<EnqueueOptions, 'agent'> & { readonly agent?: string | undefined },
   ): Promise<EnqueuedRun>;
-  /** Stops taking sessions, waits for active runs, and leaves the rest to other workers. */
+  /**
+   * Stops taking sessions and waits for the active runs. Runs that take too long are left to other
+   * workers.
+   */
   close(options?: CloseWorkerOptions): Promise<void>;
 }
 
@@ -101,8 +107,8 @@ const pageLength = 100;
 
 /**
  * Creates a worker and starts it. It runs inputs that were queued with `enqueue`, and resumes sessions
- * whose process died or closed. Any number of workers can share a log: the lease of a session lets only
- * one of them run it.
+ * whose process died or closed. Any number of workers can share a log, because only the worker with a
+ * session's lease can run that session.
  *
  * @example
  * const worker = createWorker({ log, agents: [desk] });
@@ -147,17 +153,17 @@ interface Delayed {
   readonly notBefore: number;
 }
 
-/** Scans the log, runs what waits there, and scans again. */
+/** Scans the log for sessions with work, runs them, and scans again. */
 class WorkerLoop {
   readonly #options: WorkerOptions & typeof defaults;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
   readonly #active = new Map<SessionId, Promise<void>>();
   readonly #leave = new AbortController();
-  /** Sessions with nothing to do here up to this offset. */
+  /** The sessions without work for this worker, with the offset up to which this is known. */
   readonly #skipped = new Map<SessionId, number>();
   readonly #delayed = new Map<SessionId, Delayed>();
-  /** The next scan starts after this session, so that all sessions get their turn. */
+  /** The next scan starts after this session, so that the worker reaches all sessions. */
   #after: SessionId | undefined;
   #scanning: Promise<void> | undefined;
   #isWoken = false;
@@ -179,7 +185,7 @@ class WorkerLoop {
     return [...this.#active.keys()];
   }
 
-  /** Scans now, or again after the scan that is running. */
+  /** Scans at once. If a scan is running, another one follows it. */
   wake(): void {
     this.#isWoken = true;
     if (this.#scanning !== undefined || this.#isClosing) return;
@@ -216,7 +222,7 @@ class WorkerLoop {
     }
   }
 
-  /** Doubles after each scan that failed. */
+  /** Returns the delay before the next scan, in milliseconds. It doubles after each scan that failed. */
   #pollDelay(): number {
     const { pollMs, maxDelayMs } = this.#options;
     const delayMs = Math.min(pollMs * 2 ** this.#failedScans, Math.max(pollMs, maxDelayMs));
@@ -227,7 +233,7 @@ class WorkerLoop {
     return this.#isClosing || this.#active.size >= this.#options.concurrency;
   }
 
-  /** Starts runs until there is no more work or no free place. */
+  /** Starts runs until there is no more work or the maximum number of runs is reached. */
   async #scan(): Promise<void> {
     const first = this.#after;
     const listed = new Set<SessionId>();
@@ -246,7 +252,7 @@ class WorkerLoop {
     }
     this.#after = undefined;
     if (first === undefined) this.#forgetUnlisted(listed);
-    // The scan began in the middle. The sessions before are next.
+    // The scan began in the middle of the list. The next scan starts at the beginning.
     else this.#isWoken = true;
   }
 
@@ -280,7 +286,7 @@ class WorkerLoop {
       if (result.stop.cause === 'left') return;
       if (result.reason === 'error') this.#delay(session);
       else this.#delayed.delete(session);
-      // Another process runs the session, so it is not our result.
+      // If the cause is `held`, another process runs the session, so this worker has no result to report.
       if (result.stop.cause !== 'held') onResult?.(result, taken);
     } catch (error) {
       this.#delay(session);
@@ -288,7 +294,10 @@ class WorkerLoop {
     }
   }
 
-  /** After a failure, the session may still have work, for example if another process holds it. */
+  /**
+   * Delays the next try of a session. The session may still have work, for example if another process
+   * holds it.
+   */
   #delay(session: SessionId): void {
     const { baseDelayMs, maxDelayMs } = this.#options;
     const { failures = 0 } = this.#delayed.get(session) ?? {};
@@ -297,7 +306,7 @@ class WorkerLoop {
     this.#delayed.set(session, { failures: failures + 1, notBefore });
   }
 
-  /** Forgets sessions without work, so that the maps stay small. */
+  /** Removes the entries of sessions without work, so that the maps stay small. */
   #forgetUnlisted(listed: ReadonlySet<SessionId>): void {
     for (const known of [this.#skipped, this.#delayed])
       for (const session of known.keys())
@@ -312,7 +321,7 @@ class WorkerLoop {
     try {
       this.#options.onDiagnostic?.(problem);
     } catch {
-      // Nothing is left to report to.
+      // The callback itself failed, so the problem cannot be reported.
     }
   }
 }

@@ -16,11 +16,14 @@ import { foldLoop } from '../state/fold-loop.ts';
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
-  /** The name of the agent that answers. It is stored on the log. */
+  /** The name of the agent that answers the input. It is stored on the log. */
   readonly agent: string;
   /** The session to run in. Default: a new session. */
   readonly session?: string | undefined;
-  /** Idempotency key: an input with a key that the session has seen has no effect. Default: a new key. */
+  /**
+   * Idempotency key. An input with a key that was used before in the session has no effect. Default: a
+   * new key.
+   */
   readonly key?: string | undefined;
   /** The trace that the run belongs to. Default: none. */
   readonly trace?: TraceContext | undefined;
@@ -34,8 +37,8 @@ export interface EnqueuedRun extends SubmitResult {
 }
 
 /**
- * Queues an input for a worker. The log stores it with the name of the agent. Any process with the log
- * can do this; it needs no worker and no agent.
+ * Queues an input for a worker. The log stores it with the name of the agent. Any process that can access
+ * the log can call this function. It needs no worker and no agent.
  *
  * @example
  * await enqueue(log, 'Refund order 17', { agent: 'desk', session: 'ticket-17', key: 'mail-4711' });
@@ -63,9 +66,9 @@ function noAgentName(): AgentError {
   return new AgentError('bad_option', message, { of: 'enqueue', option: 'agent' });
 }
 
-/** What a session waits for. */
+/** The work that a session waits for. */
 interface OpenWork {
-  /** The agent of the last input that was enqueued. Undefined if no input was. */
+  /** The agent of the last input that was enqueued. Undefined if none was enqueued. */
   readonly agent: string | undefined;
   /** False if the session only waits for an approval. */
   readonly isRunnable: boolean;
@@ -76,7 +79,10 @@ interface FoldedWork {
   readonly agent: string | undefined;
 }
 
-/** The log keeps this fold, so that a worker that polls reads only new records. */
+/**
+ * The fold from which workers find open work. The log keeps its state, so a worker that polls reads only
+ * new records.
+ */
 const workFold: SessionFold<FoldedWork> = {
   initial: { loop: emptyLoopState, agent: undefined },
   apply: (work, record) => {
@@ -87,11 +93,11 @@ const workFold: SessionFold<FoldedWork> = {
   },
 };
 
-/** Reads from the log whether somebody has to run a session, and with which agent. */
+/** Reads from the log whether a worker has to run a session, and with which agent. */
 export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWork> {
   const { loop, agent } = (await sessionStates(log).load(session, workFold)).value;
   const queued = activeCommands(loop.commands).map(({ command }) => command.type);
-  // While a call waits for an approval, messages wait too.
+  // While a call waits for an approval, queued messages wait too.
   const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
   return { agent, isRunnable };

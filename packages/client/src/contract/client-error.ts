@@ -27,33 +27,34 @@ type RefusalCode =
   | 'storage_full';
 
 /**
- * Why an operation of the client failed: an error code of the server, or one of the client itself.
+ * The reason why an operation of the client failed. It is an error code of the server, or one of the client
+ * itself.
  */
 export type ClientErrorCode =
   | RefusalCode
-  /** An option of the client does not exist. */
+  /** The client has no option with this name. */
   | 'bad_option'
   /** The server did not answer, or the connection broke. */
   | 'unreachable'
-  /** The stream sent nothing for too long and is considered dead. */
+  /** The stream sent nothing for too long, so the connection counts as dead. */
   | 'silent'
   /** The answer does not come from a Millrace server. */
   | 'bad_answer'
-  /** The reader of events is too far behind. */
+  /** The reader of events has fallen too far behind. */
   | 'lagging'
   | 'closed';
 
 /** Details of a client error. */
 export interface ClientErrorOptions extends ErrorOptions {
-  /** The status of the HTTP response, if there was one. Default: none. */
+  /** The status of the HTTP response. Default: none, because there was no response. */
   readonly status?: number | undefined;
-  /** The wait that the server asks for. Default: none. */
+  /** How long the server asks the client to wait, in milliseconds. Default: none. */
   readonly retryAfterMs?: number | undefined;
-  /** Details of the server for programs. Default: none. */
+  /** Details that the server sent for programs to read. Default: none. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The reason why an operation failed. The message is the server's, if it sent one. */
+/** Thrown when an operation fails. If the server sent a message, it is the message of this error. */
 export class ClientError extends MillraceError<ClientErrorCode> {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;

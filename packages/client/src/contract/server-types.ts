@@ -16,7 +16,10 @@ export interface AgentInfo {
   readonly production_deployment_id: string | null;
 }
 
-/** How the client talks to the agent. A `loop` accepts commands while it runs. */
+/**
+ * The kind of an agent. It decides how the client sends messages. Only a `loop` accepts commands while it
+ * runs.
+ */
 export type AgentKind = 'loop' | 'sync' | 'async';
 
 export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKind {
@@ -24,7 +27,7 @@ export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKin
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
-/** The status of a task, as the server stores it. */
+/** The status of a task, from the server's row. */
 export type TaskStatus =
   | 'RUNNING'
   | 'INTERRUPTED'
@@ -35,7 +38,7 @@ export type TaskStatus =
   | 'TIMED_OUT'
   | 'DELETED';
 
-/** A task as it appears in lists. Times are ISO 8601. */
+/** A task in a list. Times are ISO 8601. */
 export interface TaskSummary {
   readonly id: string;
   readonly name: string | null;
@@ -47,7 +50,7 @@ export interface TaskSummary {
   readonly task_metadata: JsonObject | null;
 }
 
-/** The data that a server stores about a task beside its log. */
+/** The data that a server stores about a task in addition to its log. */
 export interface Task extends TaskSummary {
   readonly params: JsonObject | null;
 }
@@ -56,26 +59,26 @@ export interface TaskWithAgents extends Task {
   readonly agents: readonly AgentInfo[] | null;
 }
 
-/** The current result of a task: a fold of its log. */
+/** The current result of a task. The server computes it from the log. */
 export interface TaskDigest {
   readonly task_id: string;
-  /** The names of its agents. */
+  /** The names of the task's agents. */
   readonly agents: readonly string[];
   readonly through: number;
-  /** False if the log was too long for one request; the next request continues. */
+  /** False if the log was too long for one request. The next request continues. */
   readonly is_whole: boolean;
-  /** `waiting` means that a call waits for an approval. */
+  /** The state of the task. `waiting` means that a call waits for an approval. */
   readonly state: 'running' | 'waiting' | 'idle';
-  /** Milliseconds since 1970. */
+  /** When the current run started, in milliseconds since 1970. Null if no run is active. */
   readonly running_since: number | null;
-  /** Why the last run ended. */
+  /** The reason why the last run ended. Null if no run has ended. */
   readonly stop: Stop | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Usage by provider and model; null if the agent did not report it. */
+  /** Token usage by provider and model. */
   readonly usage: readonly ModelUsage[];
 }
 
-/** The usage of one model. */
+/** The usage of one model. `provider` and `model` are null if the agent did not report them. */
 export interface ModelUsage {
   readonly provider: string | null;
   readonly model: string | null;
@@ -83,7 +86,7 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
-/** A past request to a model, rebuilt from the log. */
+/** A past request to a model. The server rebuilds it from the log. */
 export interface PastRequest {
   readonly task_id: string;
   readonly turn: number;
@@ -91,15 +94,15 @@ export interface PastRequest {
   /** The provider that received the request. */
   readonly provider: string;
   readonly model: string;
-  /** The URL without its query; null if the provider does not use the network. */
+  /** The URL without its query. Null if the provider does not use the network. */
   readonly url: string | null;
-  /** The body without headers; null if it cannot be rebuilt. */
+  /** The body, without headers. Null if it cannot be rebuilt. */
   readonly body: JsonObject | null;
-  /** Differences to the original request that are possible, for people. */
+  /** Texts for people that describe possible differences from the original request. */
   readonly notes: readonly string[];
 }
 
-/** A unit of work that an agent reported, with its duration. Times are ISO 8601. */
+/** A piece of work that an agent reported, with its start and end. Times are ISO 8601. */
 export interface SpanInfo {
   readonly id: string;
   readonly trace_id: string;

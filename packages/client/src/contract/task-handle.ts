@@ -14,7 +14,7 @@ import type {
 import type { ClientError } from './client-error.ts';
 import type { MessageContent, PastRequest, SpanInfo, Task, TaskDigest } from './server-types.ts';
 
-/** Options of every method: a signal that cancels the request. */
+/** Options of every method. The signal cancels the request. */
 export interface Cancelable {
   readonly signal?: AbortSignal | undefined;
 }
@@ -22,8 +22,8 @@ export interface Cancelable {
 /** Options of every command. */
 export interface CommandOptions extends Cancelable {
   /**
-   * The idempotency key. A command with the same key is executed once, even if it is sent again
-   * after a reload. Default: a new random key.
+   * The idempotency key. Commands with the same key are executed only once, even if one is sent again after
+   * a reload. Default: a new random key.
    */
   readonly key?: string | undefined;
 }
@@ -31,60 +31,59 @@ export interface CommandOptions extends Cancelable {
 /** Options of `send`. */
 export interface SendOptions extends CommandOptions {
   /**
-   * `steer` joins the next request of the current run. `follow_up` waits for the end of the run.
-   * Default: `follow_up`.
+   * `steer`: the message joins the next request of the current run. `follow_up`: the message waits for the
+   * end of the run. Default: `follow_up`.
    */
   readonly when?: 'steer' | 'follow_up' | undefined;
 }
 
 /** Options of `approve`. */
 export interface ApproveOptions extends CommandOptions {
-  /** Who approved the call, for the log. Default: not recorded. */
+  /** The person or program that approved the call. It is written to the log. Default: not recorded. */
   readonly by?: string | undefined;
-  /** Replaces the input of the call. Default: the model's input. */
+  /** Replaces the input of the call. Default: the input that the model wrote. */
   readonly input?: JsonValue | undefined;
   /**
-   * The decision also applies to later calls under the same rule: until this time (ms since 1970),
-   * or until the session ends. Refused together with `input`. Default: this call only.
+   * Also approves later calls that match the same rule. The value is a time in milliseconds since 1970, or
+   * `session` for the rest of the session. It cannot be combined with `input`. Default: approves only this
+   * call.
    */
   readonly until?: number | 'session' | undefined;
 }
 
 /** Options of `deny`. */
 export interface DenyOptions extends CommandOptions {
-  /** Who denied the call, for the log. Default: not recorded. */
+  /** The person or program that denied the call. It is written to the log. Default: not recorded. */
   readonly by?: string | undefined;
-  /** The reason, which the model also gets. Default: none. */
+  /** The reason, which is also sent to the model. Default: none. */
   readonly reason?: string | undefined;
 }
 
 /** Options of `provideToolResult`: the output of the tool, or the error with which it failed. */
 export type ToolResultOptions = CommandOptions & {
-  /** Who gave the output, for the log. Default: not recorded. */
+  /** The person or program that gave the output. It is written to the log. Default: not recorded. */
   readonly by?: string | undefined;
 } & (
     | { readonly output: JsonValue; readonly error?: undefined }
     | { readonly error: string; readonly output?: undefined }
   );
 
-/** Confirms that the command is on the server's log. */
+/** The confirmation that a command is on the server's log. */
 export interface Sent {
   readonly key: string;
-  /** The offset on the log; undefined for a sync agent, which has no command queue. */
+  /** The offset of the command on the log. Undefined for a sync agent, because it has no command queue. */
   readonly offset: number | undefined;
 }
 
 /**
- * One task. The handle follows the server's log while it has subscribers. Commands work without
- * subscribers too. Closing the handle does not end the task.
+ * A handle of one task. It follows the server's log while it has subscribers. Commands also work without
+ * subscribers. Closing the handle does not end the task.
  */
 export interface TaskHandle {
   readonly id: string;
-  /** The live transcript of core. */
+  /** The current transcript, including content that is still streaming. */
   readonly transcript: readonly Item[];
-  /**
-   * The ids of the items in order. The list is the same object until an item is added or removed.
-   */
+  /** The ids of the items in order. The list is the same object until an item is added or removed. */
   readonly itemIds: readonly ItemId[];
   /** Returns the current snapshot. It is the same object until something changes. */
   snapshot(): TaskSnapshot;
@@ -93,89 +92,97 @@ export interface TaskHandle {
   /** Returns a part with its current content. */
   part(id: PartId): Part | undefined;
 
-  /** Connects and calls the listener after each change, until the returned function is called. */
+  /**
+   * Connects to the server, and calls the listener after each change until the returned function is called.
+   */
   subscribe(listener: () => void, options?: Cancelable): () => void;
   /**
-   * The events that are folded from now on. For a handle without earlier subscribers these are all
-   * events, with finished turns in short form. The iterator ends with the stream and throws its
-   * error.
+   * Returns an iterator over the events from now on. If the handle had no subscribers before, these are all
+   * events, with finished turns in a short form. The iterator ends with the stream, and throws the error of
+   * the stream.
    */
   events(options?: Cancelable): AsyncIterableIterator<AgentEvent>;
-  /** Resolves with the first snapshot that fits. Rejects if the stream ends or fails before. */
+  /**
+   * Resolves with the first snapshot for which `fits` returns true. Rejects if the stream ends or fails
+   * before.
+   */
   until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
 
-  /** Sends a message to the agent. Default: it starts a run, or waits until the current run ends. */
-  send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
   /**
-   * Withdraws a message by the key that `send` returned, if the agent loop has not received it yet.
+   * Sends a message to the agent. By default, the message starts a run, or waits until the current run
+   * ends.
    */
+  send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
+  /** Withdraws a message that the agent loop has not received yet. `key` is the key that `send` returned. */
   withdraw(key: string, options?: CommandOptions): Promise<Sent>;
   /** Approves a call that waits for an answer. */
   approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
-  /** Denies a call that waits for an answer. The model gets the reason. */
+  /** Denies a call that waits for an answer. The model receives the reason. */
   deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
   /**
-   * Sends the output of a tool that this client runs. The server refuses an output that does not fit
-   * the tool, and a second output for the same call. The same output again has no effect.
+   * Sends the output of a tool that this client ran. The server refuses an output that does not fit the
+   * tool, and a second, different output for the same call. Sending the same output again has no effect.
    */
   provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent>;
-  /** Stops the current run. The task stays, and the next message resumes it. */
+  /** Stops the current run. The task stays open, and the next message resumes it. */
   stop(reason?: string, options?: Cancelable): Promise<Task>;
   /** Stops the current run and closes the task. */
   cancel(reason?: string, options?: Cancelable): Promise<Task>;
-  /** Returns the bytes of a blob that a part refers to. */
+  /** Returns the bytes of a blob that a part references. */
   blob(hash: string, options?: Cancelable): Promise<Blob>;
 
   /**
-   * Returns a page of unmerged records after an offset, for example to show a session step by step.
+   * Returns a page of records after an offset. Its records are not merged, for example to show a session
+   * step by step.
    */
   records(from: number, options?: Cancelable): Promise<Batch>;
-  /**
-   * Returns the current result of the task: whether it runs, why it stopped, and its usage by
-   * model.
-   */
+  /** Returns the current result of the task: whether it runs, why it stopped, and its usage by model. */
   digest(options?: Cancelable): Promise<TaskDigest>;
   /** Returns the spans that the handlers of the task have written. */
   spans(options?: Cancelable): Promise<readonly SpanInfo[]>;
   /**
-   * Returns the request that an agent loop sent to its model in an attempt, rebuilt from the log.
+   * Returns the request that an agent loop sent to its model in an attempt. The server rebuilds it from the
+   * log.
    */
   request(at: Attempt, options?: Cancelable): Promise<PastRequest>;
 
-  /** Opens the stream again after it ended or failed. */
+  /** Opens the stream again after it has ended or failed. */
   reconnect(): void;
   /** Closes the handle. The task itself continues. */
   close(): void;
 }
 
 /**
- * The state of a task at one moment. It never changes. The next snapshot shares everything that did
- * not change.
+ * The state of a task at one moment. A snapshot never changes. The next snapshot shares all unchanged
+ * objects.
  */
 export interface TaskSnapshot {
   readonly connection: Connection;
-  /** The task as the server stores it; undefined until the server sent it. */
+  /** The row of the task on the server. Undefined until the server has sent it. */
   readonly task: Task | undefined;
-  /** The live transcript. Unchanged items are the same objects as before. */
+  /** The items, including content that is still streaming. Unchanged items are the same objects as before. */
   readonly items: readonly LiveItem[];
-  /** Calls that wait for an approval. */
+  /** The calls that wait for an approval. */
   readonly pendingApprovals: readonly AskedApproval[];
-  /** Calls that a client has to run. Their inputs are in the transcript. */
+  /** The calls that a client must run. Their inputs are in the transcript. */
   readonly pendingToolCalls: readonly AwaitedOutput[];
-  /** Whether earlier records are still arriving. */
+  /** True while earlier records are still arriving. */
   readonly isCatchingUp: boolean;
-  /** Whether a run is in progress. */
+  /** True while a run is active. */
   readonly isRunning: boolean;
-  /** The folded state, for functions of core such as `totalUsage`. */
+  /** The folded state. It can be passed to functions of core, such as `totalUsage`. */
   readonly state: FoldState;
 }
 
 /** The connection of a handle to the server. */
 export type Connection =
-  /** Nothing arrived yet. `failures` counts the failed attempts. */
+  /** The client connects, and no data has arrived yet. `failures` is the number of failed attempts. */
   | { readonly state: 'connecting'; readonly failures: number }
   | { readonly state: 'live' }
-  /** The client retries at this time (ms since 1970), or as soon as the network is back. */
+  /**
+   * The connection failed. The client retries at `nextTryAt` (milliseconds since 1970), or earlier if the
+   * network is back.
+   */
   | {
       readonly state: 'retrying';
       readonly failures: number;
@@ -184,19 +191,16 @@ export type Connection =
     }
   /** The server or the caller ended the stream. The next command opens it again. */
   | { readonly state: 'ended'; readonly reason: string }
-  /** A retry would not help. `reconnect()` tries it anyway. */
+  /** The client does not retry, because a retry would fail too. `reconnect()` tries it anyway. */
   | { readonly state: 'failed'; readonly error: ClientError };
 
-/**
- * An item including the current content of its streaming parts. It is the same object until it
- * changes.
- */
+/** An item with the current content of its streaming parts. It is the same object until it changes. */
 export interface LiveItem extends Item {
   /** The ids of the parts, in the same order. */
   readonly partIds: readonly PartId[];
-  /** Whether more content can arrive. */
+  /** True if more content can arrive. */
   readonly isOpen: boolean;
-  /** Milliseconds since 1970. */
+  /** When the item started, in milliseconds since 1970. */
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
 }

@@ -6,21 +6,21 @@ import { type BackOff, backOffMs, type Clock, wait } from './timing.ts';
 export interface HttpOptions {
   /** The address of the server. */
   readonly url: string | URL;
-  /** The token. A function is called before each request. */
+  /** The token, or a function that returns it. The function is called before each request. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   readonly clock: Clock;
-  /** Returns a number from 0 to below 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
   readonly backOff: BackOff;
-  /** The timeout of requests that are safe to repeat. */
+  /** The timeout of requests that can be repeated safely, in milliseconds. */
   readonly answerTimeoutMs: number;
-  /** The trace context of requests that start work. */
+  /** Returns the trace context of a request that starts work. Default: no trace is sent. */
   readonly trace?: (() => TraceContext | undefined) | undefined;
 }
 
 export interface Call {
-  /** The operation for error messages, such as "list tasks". */
+  /** The name of the operation for error messages, such as "list tasks". */
   readonly what: string;
   readonly method?: 'GET' | 'POST';
   readonly path: string;
@@ -29,11 +29,11 @@ export interface Call {
   /** The idempotency key. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the request is safe to repeat. */
+  /** True if the request can be repeated safely. */
   readonly isSafe: boolean;
-  /** Whether the answer can take any time, because it waits for earlier work. */
+  /** True if the answer can take any time, because it waits for earlier work. */
   readonly isPatient?: boolean;
-  /** The trace context, which stays the same for all repeats. */
+  /** The trace context. It stays the same when the request is repeated. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -67,7 +67,8 @@ export class Http {
   }
 
   /**
-   * Sends the request once and returns any response. Throws `unreachable`, or the signal's reason.
+   * Sends the request once and returns the response with any status. Throws `unreachable`, or the signal's
+   * reason.
    */
   async send({
     what,
@@ -97,12 +98,12 @@ export class Http {
     }
   }
 
-  /** Sends and receives JSON. */
+  /** Sends a request and returns its JSON answer. It repeats the request if this is safe. */
   json(call: Call): Promise<Answer> {
     return this.retried(call, (one) => this.#answer(one));
   }
 
-  /** Repeats a request that is safe to repeat for a limited time. */
+  /** Sends a request. If the request can be repeated safely, it is repeated a limited number of times. */
   async retried<T>(given: Call, ask: (call: Call) => Promise<T>): Promise<T> {
     const call = given.method === 'POST' ? { ...given, trace: this.#trace() } : given;
     const { clock, random, backOff } = this.options;
@@ -112,7 +113,7 @@ export class Http {
         return await this.#try(call, ask);
       } catch (error) {
         if (!(error instanceof ClientError) || signal?.aborted) throw error;
-        // The server did not process a request that exceeded the rate limit.
+        // A request that exceeded the rate limit was not processed, so it can be repeated.
         const isSafe = call.isSafe || error.status === 429;
         if (!isSafe || !isTemporary(error) || failures >= maxTries) throw error;
         const ms = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
@@ -121,7 +122,10 @@ export class Http {
     }
   }
 
-  /** An invalid trace of the application is dropped, and the request is sent without it. */
+  /**
+   * Returns the trace context of the application. An invalid one is dropped, and the request is sent
+   * without it.
+   */
   #trace(): TraceContext | undefined {
     const { traceparent, tracestate } = this.options.trace?.() ?? {};
     return traceContext(traceparent, tracestate);

@@ -1,7 +1,7 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ClientError, type ClientErrorCode } from '../contract/client-error.ts';
 
-/** Codes for responses of proxies, which have no Millrace error code. */
+/** Error codes by HTTP status, for responses of proxies, which have no Millrace error code. */
 const byStatus: Readonly<Record<number, ClientErrorCode>> = {
   400: 'bad_request',
   401: 'unauthorized',
@@ -30,7 +30,7 @@ export function isTemporary({ code, status }: ClientError): boolean {
   return passing.has(status) || (status >= 500 && status !== 501);
 }
 
-/** Reads the error of a response, in Millrace's format or in any other. */
+/** Returns the error of a response. The response may have Millrace's format or any other format. */
 export async function errorOf(response: Response, what: string): Promise<ClientError> {
   const { status } = response;
   const text = await response.text().catch(() => '');
@@ -67,7 +67,7 @@ function otherCode(status: number): ClientErrorCode {
   return status >= 500 ? 'internal' : 'bad_request';
 }
 
-/** Reads the header as seconds. The date form is ignored. */
+/** Returns the header `retry-after` in milliseconds. Only a number of seconds is read. A date is ignored. */
 function retryAfterMs(headers: Headers): number | undefined {
   const header = headers.get('retry-after');
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header);

@@ -17,8 +17,8 @@ export async function rpc(http: Http, call: RpcCall): Promise<JsonValue> {
 }
 
 /**
- * Sends a JSON-RPC request whose response is a stream. Closes that stream as soon as it starts, because
- * the records also arrive in the stream of the task.
+ * Sends a JSON-RPC request whose response is a stream. The client closes this stream as soon as it starts,
+ * because the records also arrive in the stream of the task.
  */
 export async function startRpcStream(http: Http, call: RpcCall): Promise<void> {
   const value = await http.retried({ ...asCall(call), isPatient: true }, async (one) => {
@@ -26,7 +26,7 @@ export async function startRpcStream(http: Http, call: RpcCall): Promise<void> {
     if (!response.ok) throw await errorOf(response, call.what);
     const type = response.headers.get('content-type') ?? '';
     if (!type.startsWith('application/x-ndjson')) return parsed(await textOf(response, one));
-    // The work continues without this connection, and its records arrive in the stream of the task.
+    // The work on the server continues without this connection.
     response.body?.cancel().catch(() => {});
     return null;
   });
@@ -38,7 +38,10 @@ function asCall({ agent, method, params, ...call }: RpcCall): Call {
   return { ...call, method: 'POST', path, body: { jsonrpc: '2.0', id: 1, method, params } };
 }
 
-/** A JSON-RPC error has the HTTP status 200. */
+/**
+ * Returns the result of a JSON-RPC answer. If the answer contains an error, which has the HTTP status 200,
+ * it throws this error.
+ */
 function resultOf(answer: JsonValue | undefined, what: string): JsonValue {
   const { result, error } = asObject(answer);
   if (error === undefined || error === null) return result ?? null;

@@ -1,8 +1,8 @@
-/** The source of time. Tests inject their own, so they do not wait. */
+/** The source of time. Tests pass their own clock, so that they do not have to wait. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   now(): number;
-  /** Calls `run` once, unless the returned function is called before. */
+  /** Calls `run` once after a delay, unless the returned function is called before. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -14,7 +14,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or when it is woken. Throws the signal's reason if the signal aborts. */
+/**
+ * Resolves after `ms` milliseconds, or earlier when it is woken. Throws the signal's reason if the signal
+ * is aborted.
+ */
 export function wait(
   clock: Clock,
   ms: number,
@@ -36,7 +39,7 @@ export function wait(
 
 /** The delays between attempts to reconnect. */
 export interface BackOff {
-  /** The maximum first delay. */
+  /** The maximum of the first delay, in milliseconds. */
   readonly baseMs: number;
   readonly maxMs: number;
 }
@@ -44,9 +47,9 @@ export interface BackOff {
 export const defaultBackOff: BackOff = { baseMs: 1000, maxMs: 30_000 };
 
 /**
- * Returns the delay after a number of consecutive failures: a random time up to a limit that
- * doubles with each failure (full jitter). Clients that lost their connection together then
- * reconnect at different times.
+ * Returns the delay after a number of consecutive failures, in milliseconds. It is a random time up to a
+ * limit, and the limit doubles with each failure (full jitter). Clients that lost their connection at the
+ * same time then reconnect at different times.
  */
 export function backOffMs(
   failures: number,

@@ -4,8 +4,8 @@ import type { LiveItem, TaskHandle, TaskSnapshot } from '../contract/task-handle
 import type { Client } from '../create-client.ts';
 
 /**
- * Returns the handle of a task and keeps it connected while the component is mounted. This hook
- * never causes a render; use the other hooks to read the task.
+ * Returns the handle of a task and keeps it connected while the component is mounted. This hook never
+ * causes a render. Use the other hooks to read the task.
  */
 export function useTask(client: Client, taskId: string): TaskHandle {
   const handle = useMemo(() => client.task(taskId), [client, taskId]);
@@ -14,14 +14,17 @@ export function useTask(client: Client, taskId: string): TaskHandle {
 }
 
 /**
- * Returns the whole snapshot and renders after each change, so with each streamed piece. Use it for
- * small pages, and `useSelection` for large ones.
+ * Returns the whole snapshot. The component renders after each change, which means after each streamed
+ * piece. Use it for small pages, and `useSelection` for large pages.
  */
 export function useSession(task: TaskHandle): TaskSnapshot {
   return useSyncExternalStore(task.subscribe, task.snapshot, task.snapshot);
 }
 
-/** Returns a value derived from the snapshot and renders only when that value changes. */
+/**
+ * Returns a value that `select` computes from the snapshot. The component renders only when this value
+ * changes.
+ */
 export function useSelection<T>(
   task: TaskHandle,
   select: (snapshot: TaskSnapshot) => T,
@@ -30,7 +33,7 @@ export function useSelection<T>(
   const last = useRef<{ readonly value: T } | undefined>(undefined);
   const read = useCallback(() => {
     const value = select(task.snapshot());
-    // An equal value is returned as the same object as before.
+    // If the value is equal, the previous object is returned.
     if (last.current === undefined || !isSame(last.current.value, value)) last.current = { value };
     return last.current.value;
   }, [task, select, isSame]);
@@ -39,7 +42,7 @@ export function useSelection<T>(
 
 const none: readonly PartId[] = [];
 
-/** Renders when an item is added or removed. */
+/** Returns the ids of the items. The component renders when an item is added or removed. */
 export function useItemIds(task: TaskHandle): readonly ItemId[] {
   return useRead(
     task,
@@ -47,7 +50,7 @@ export function useItemIds(task: TaskHandle): readonly ItemId[] {
   );
 }
 
-/** Renders when this item changes, so with each piece that streams into it. */
+/** Returns an item. The component renders when the item changes, which means after each streamed piece. */
 export function useItem(task: TaskHandle, id: ItemId): LiveItem | undefined {
   return useRead(
     task,
@@ -55,7 +58,10 @@ export function useItem(task: TaskHandle, id: ItemId): LiveItem | undefined {
   );
 }
 
-/** Renders when a part of this item is added or removed, but not while a part streams. */
+/**
+ * Returns the ids of the item's parts. The component renders when a part is added or removed, but not while
+ * a part streams.
+ */
 export function usePartIds(task: TaskHandle, id: ItemId): readonly PartId[] {
   return useRead(
     task,
@@ -63,7 +69,7 @@ export function usePartIds(task: TaskHandle, id: ItemId): readonly PartId[] {
   );
 }
 
-/** Renders when this part changes: with each piece while it streams, and never after its end. */
+/** Returns a part. The component renders after each streamed piece of this part, and never after its end. */
 export function usePart(task: TaskHandle, id: PartId): Part | undefined {
   return useRead(
     task,

@@ -8,22 +8,25 @@ export interface SseMessage {
 }
 
 interface SseListener {
-  /** Ends the reading, even if the source of the stream ignores the signal. */
+  /** Ends the reading when it is aborted, even if the source of the stream ignores the signal. */
   readonly signal: AbortSignal;
   onMessage(message: SseMessage): void;
   onRetry(ms: number): void;
   /** Called when data arrives. `isComment` is true for a heartbeat. */
   onData(isComment: boolean): void;
-  /** Called after all events of one network read. Return false to stop reading. */
+  /** Called after all events of one network read. If it returns false, the reading stops. */
   onPause(): Promise<boolean>;
-  /** Converts the error of a broken connection. */
+  /** Converts the error of a connection that broke. */
   toLost(cause: unknown): ClientError;
 }
 
-/** The longest document of the protocol plus the SSE field names. */
+/**
+ * Maximum length of an event. It is the longest document of the protocol, plus space for the SSE field
+ * names.
+ */
 const maxEventLength = 2 ** 26 + 1024;
 
-/** Reads until the stream ends or the listener stops it. */
+/** Reads events until the stream ends or the listener stops the reading. */
 export async function readSse(
   body: ReadableStream<Uint8Array>,
   listener: SseListener,
@@ -51,11 +54,14 @@ export async function readSse(
 }
 
 /**
- * Splits text into lines and lines into events. An incomplete event at the end is dropped: the server
- * sends it again after a reconnect.
+ * Returns a function that splits text into lines, and lines into events. An incomplete event at the end is
+ * dropped, because the server sends it again after a reconnect.
  */
 function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => void {
-  /** The start of an unfinished line, joined at its end: a long line comes in many reads. */
+  /**
+   * The pieces of a line that is not complete. They are joined when the line ends, because a long line
+   * arrives in many reads.
+   */
   let held: string[] = [];
   let heldLength = 0;
   let endedInCr = false;
@@ -78,7 +84,7 @@ function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => 
     else if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
   };
   return (given) => {
-    // CRLF that is split between two reads is one line end.
+    // If CRLF is split between two reads, it is still one line end.
     const text = endedInCr && given.startsWith('\n') ? given.slice(1) : given;
     if (given !== '') endedInCr = given.endsWith('\r');
     const unified = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;

@@ -21,7 +21,7 @@ interface StreamAttemptOptions {
   readonly taskId: string;
   readonly target: StreamTarget;
   readonly signal: AbortSignal;
-  /** The connection is considered dead after this much silence. */
+  /** The time without data after which the connection counts as dead, in milliseconds. */
   readonly limitMs: number;
   readonly onLive: () => void;
   readonly onRetry: (ms: number) => void;
@@ -44,7 +44,7 @@ export class StreamAttempt {
   }
 
   /**
-   * Returns the end that the server announced, or undefined if the connection broke.
+   * Reads the stream. Returns the end that the server announced, or undefined if the connection broke.
    * Throws the error of the connection.
    */
   async read(): Promise<StreamEnd | undefined> {
@@ -61,7 +61,7 @@ export class StreamAttempt {
     }
   }
 
-  /** Returns true if the event closes this connection. */
+  /** Handles an event of the network or the page. Returns true if the event closes this connection. */
   onWakeUp(what: WakeUp): boolean {
     if (what === 'offline') this.#wasOffline = true;
     else if (what === 'online' && this.#wasOffline) this.#giveUp(networkChanged());
@@ -137,7 +137,7 @@ export class StreamAttempt {
   }
 }
 
-/** Detects that nothing arrived for too long. It uses one timer, however much arrives. */
+/** Detects that no data arrived for too long. It uses only one timer, even if much data arrives. */
 class SilenceWatch {
   readonly #clock: Clock;
   readonly #limitMs: number;
@@ -157,12 +157,15 @@ class SilenceWatch {
     this.#heardAt = this.#clock.now();
   }
 
-  /** Checks immediately, because the timers of a frozen page do not run. */
+  /**
+   * Checks whether the silence is too long. It can also be called at once, because the timers of a frozen
+   * page do not run.
+   */
   check(): void {
     this.#stopTimer();
     const silentMs = this.#clock.now() - this.#heardAt;
     if (silentMs >= this.#limitMs) return this.#onSilent();
-    // If the clock was set back, the check is late by one period at most.
+    // If the clock was set back, `Math.min` limits the delay of the check to one period.
     const leftMs = Math.min(this.#limitMs, this.#limitMs - silentMs);
     this.#stopTimer = this.#clock.after(leftMs, () => this.check());
   }

@@ -5,10 +5,10 @@ import type { Connection } from '../contract/task-handle.ts';
 import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
 import type { SseMessage } from './read-sse.ts';
 
-/** The end of a stream, as the server announces it. */
+/** The end of a stream that the server announced. */
 export interface StreamEnd {
   readonly reason: string;
-  /** False if the server says that nobody drives the run that is open on the log. */
+  /** False if the log has an open run and the server says that this run has no driver. */
   readonly isRunLive: boolean;
 }
 
@@ -17,7 +17,7 @@ type StreamEvent =
   | { readonly type: 'batch'; readonly batch: Batch }
   | { readonly type: 'task'; readonly task: Task }
   | ({ readonly type: 'end' } & StreamEnd)
-  /** An event of a later server version, which is ignored. */
+  /** An event of a later server version. It is ignored. */
   | { readonly type: 'unknown' };
 
 export function readEvent({ event, data }: SseMessage): StreamEvent {
@@ -61,23 +61,26 @@ function taskOf(data: string): Task {
   );
 }
 
-/** Folds the events of a stream. */
+/** Receives the events of a stream and folds them. */
 export interface StreamTarget {
-  /** The offset up to which everything is folded; 0 at the start. */
+  /** The offset of the last folded record. 0 at the start. */
   readonly through: number;
   /** True if the folded records have an open run. */
   readonly isRunOpen: boolean;
-  /** Sets the offset where the existing records end. Until then the target is catching up. */
+  /**
+   * Sets the last offset of the records that already exist. Until this offset is reached, the target is
+   * catching up.
+   */
   expect(through: number): void;
-  /** Folds a batch. Returns `gap` if it does not fit. */
+  /** Folds a batch. Returns `gap` if the batch does not continue the folded records. */
   add(batch: Batch): 'taken' | 'gap';
-  /** The incarnation of the log that the state belongs to. Undefined if the server sends none. */
+  /** The incarnation of the log that the folded records belong to. Undefined if the server sends none. */
   readonly incarnation: string | undefined;
   /** Sets the incarnation of the records that follow. */
   setIncarnation(incarnation: string): void;
   /**
-   * Discards everything, because it does not match the server's log. With an error, readers of events
-   * get it: the events that they have may not have happened.
+   * Discards the folded records, because they do not match the server's log. If `why` is given, readers of
+   * events get this error, because the events that they received may not have happened.
    */
   reset(why?: ClientError): void;
   setTask(task: Task): void;
@@ -86,13 +89,13 @@ export interface StreamTarget {
   flush(): void | Promise<void>;
 }
 
-/** Returns what follows the hyphen in the id of an event: the incarnation of the log. */
+/** Returns the incarnation in the id of an event. It is the text after the hyphen. */
 export function incarnationIn(id: string | undefined): string | undefined {
   const start = id?.indexOf('-') ?? -1;
   return start < 0 ? undefined : id?.slice(start + 1);
 }
 
-/** Returns whether a reconnect cannot help. */
+/** Returns whether a reconnect would be useless. */
 export function isFinal(error: ClientError): boolean {
   return error.code !== 'bad_answer' && !isTemporary(error);
 }
@@ -102,13 +105,16 @@ export function lost(cause?: unknown): ClientError {
   return new ClientError('unreachable', message, {}, { cause });
 }
 
-/** The row of the task says that it is over, but the log has an open run. The log is the truth. */
+/**
+ * Returns the error for a stream that ended although the log has an open run. The row of the task says that
+ * the task is over, but the log is more reliable.
+ */
 export function endedEarly(task: string, reason: string): ClientError {
   const message = `The stream of task ${task} ended (${reason}) during a run. It is opened again`;
   return new ClientError('unreachable', message, { task });
 }
 
-/** Ends that follow from the row of the task, not from its log. */
+/** The reasons for an end that come from the row of the task and not from its log. */
 const rowReasons: ReadonlySet<string> = new Set([
   'completed',
   'failed',
@@ -117,7 +123,10 @@ const rowReasons: ReadonlySet<string> = new Set([
   'timed_out',
 ]);
 
-/** Whether an end contradicts the log: the row says that the task is over, and a run is open. */
+/**
+ * Returns whether an end contradicts the log. This is the case if the row says that the task is over, but a
+ * run is open.
+ */
 export function isEarly({ reason, isRunLive }: StreamEnd, target: StreamTarget): boolean {
   return isRunLive && target.isRunOpen && rowReasons.has(reason);
 }
@@ -127,7 +136,7 @@ export function silent(): ClientError {
   return new ClientError('silent', message);
 }
 
-/** The network changed, so existing connections are dead. */
+/** Returns the error for a network change, after which existing connections are dead. */
 export function networkChanged(): ClientError {
   return new ClientError('unreachable', 'The network was gone. The stream is opened again');
 }
@@ -137,7 +146,7 @@ export function gapAt(task: string, offset: number): ClientError {
   return new ClientError('bad_answer', message, { task, offset });
 }
 
-/** The response is not an event stream, for example a login page. */
+/** Returns the error for a response that is not an event stream, for example a login page. */
 export function notAStream(task: string): ClientError {
   const message = `Cannot follow task ${task}: the answer is no stream of a Millrace server. Check the URL and the proxies`;
   return new ClientError('unreachable', message, { task });

@@ -17,37 +17,37 @@ interface TaskStreamOptions {
   readonly http: Http;
   readonly taskId: string;
   readonly target: StreamTarget;
-  /** The interval of the server's heartbeats. */
+  /** The interval of the server's heartbeats, in milliseconds. */
   readonly heartbeatMs: number;
   readonly wakeUps: WakeUps;
 }
 
-/** The connection is considered dead after this many heartbeat intervals without data. */
+/** After this many heartbeat intervals without data, the connection counts as dead. */
 const heartbeatsToDie = 2.5;
 /**
- * The maximum number of consecutive attempts with unusable data. The target is reset before the
- * last one.
+ * Maximum number of consecutive attempts that received unusable data. Before the last attempt, the target
+ * is reset.
  */
 const maxUnfit = 3;
 /**
- * The maximum number of consecutive ends, without a new record, that contradict the log. It is enough
- * for another server to take over the run: with the default delays more than half a minute.
+ * Maximum number of consecutive ends that contradict the log, without a new record in between. With the
+ * default delays, this takes more than half a minute. In this time another server can take over the run.
  */
 const maxEarlyEnds = 8;
 
 /**
- * Keeps a target up to date with a task: connects, resumes from its offset, and stops on final
- * errors.
+ * Keeps a target up to date with a task. It connects, resumes from the target's offset, and stops at errors
+ * that a reconnect cannot solve.
  */
 export class TaskStream {
   readonly #options: TaskStreamOptions;
   readonly #stopped = new AbortController();
   #try: StreamAttempt | undefined;
   #wake: () => void = () => {};
-  /** Skips the next delay, because the network is back. */
+  /** True if the next delay must be skipped, because the network is back. */
   #isHasty = false;
   #retryMs: number | undefined;
-  /** Consecutive failures without any new record. */
+  /** The number of consecutive failures without a new record. */
   #failures = 0;
   #unfit = 0;
   #earlyEnds = 0;
@@ -56,14 +56,14 @@ export class TaskStream {
     this.#options = options;
   }
 
-  /** Starts to connect. No event is emitted before this method returns. */
+  /** Starts to connect. It emits no event before this method returns. */
   start(): void {
     const stopListening = this.#options.wakeUps((what) => this.#onWakeUp(what));
     const begun = Promise.resolve().then(() => this.#run(this.#stopped.signal));
     void begun.finally(stopListening);
   }
 
-  /** Stops. No event is emitted afterwards. */
+  /** Stops the stream. It emits no event after this call. */
   stop(): void {
     this.#stopped.abort(new ClientError('closed', 'The stream was closed'));
   }
@@ -74,7 +74,7 @@ export class TaskStream {
       if (signal.aborted) return;
       if ('isRunLive' in outcome) return this.#tell({ state: 'ended', reason: outcome.reason });
       if (outcome.code === 'rewound' && this.#options.target.through > 0) {
-        // Without a cursor, the next request cannot be refused for the same reason.
+        // After the reset there is no cursor, so the next request cannot be refused for the same reason.
         this.#options.target.reset(outcome);
         continue;
       }
@@ -85,14 +85,17 @@ export class TaskStream {
     }
   }
 
-  /** An end that contradicts the log counts as an error, so that the stream is opened again. */
+  /**
+   * Returns the outcome of a connection. An end that contradicts the log becomes an error, so that the
+   * stream is opened again.
+   */
   #believed(outcome: StreamEnd | ClientError): StreamEnd | ClientError {
     const { target, taskId } = this.#options;
     if (!('isRunLive' in outcome) || !isEarly(outcome, target)) return outcome;
     return ++this.#earlyEnds < maxEarlyEnds ? endedEarly(taskId, outcome.reason) : outcome;
   }
 
-  /** Runs one connection. Returns the server's end, or the error. */
+  /** Runs one connection. Returns the end that the server announced, or the error. */
   async #tryOnce(signal: AbortSignal): Promise<StreamEnd | ClientError> {
     const { http, taskId, target, heartbeatMs } = this.#options;
     const { through } = target;
@@ -140,7 +143,7 @@ export class TaskStream {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    // The loop checks the signal next.
+    // If the signal is aborted, the loop detects it next.
     await wait(clock, ms, { signal, woken }).catch(() => {});
   }
 

@@ -1,13 +1,10 @@
-/**
- * Network events that a browser reports. After `online` and `visible` a reconnect is likely to
- * succeed.
- */
+/** An event that a browser reports. After `online` and `visible`, a reconnect will probably succeed. */
 export type WakeUp = 'online' | 'offline' | 'visible';
 
-/** Calls the listener until the returned function is called. */
+/** Starts to call the listener. The returned function stops the calls. */
 export type WakeUps = (listener: (what: WakeUp) => void) => () => void;
 
-/** The browser APIs that are used. In Node they are absent. */
+/** The browser APIs that this file uses. They do not exist in Node. */
 interface Page extends Partial<EventTarget> {
   readonly document?: Partial<EventTarget> & { readonly visibilityState?: string };
 }
@@ -23,7 +20,7 @@ export function wakeUpsOf(page: Page): WakeUps {
     const heard: readonly Heard[] = [
       [page, 'online', () => listener('online')],
       [page, 'offline', () => listener('offline')],
-      // A page from the back/forward cache was frozen, and its connections are gone.
+      // A page from the back/forward cache was frozen, so its connections are lost.
       [page, 'pageshow', onVisible],
       [document, 'visibilitychange', onVisible],
     ];
@@ -34,5 +31,5 @@ export function wakeUpsOf(page: Page): WakeUps {
   };
 }
 
-/** The events of the current page, if there is one. */
+/** The events of the current page. Without a page, there are no events. */
 export const pageWakeUps: WakeUps = (listener) => wakeUpsOf(globalThis as Page)(listener);

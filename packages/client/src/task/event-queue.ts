@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
 
-/** The maximum number of waiting events. Beyond it, the reader gets the error `lagging`. */
+/** Maximum number of waiting events. If there are more, the reader gets the error `lagging`. */
 const maxWaiting = 50_000;
 
 type Next = IteratorResult<AgentEvent, undefined>;
@@ -32,7 +32,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     if (this.length > maxWaiting) this.fail(lagging(this.length));
   }
 
-  /** Ends the queue. Waiting events can still be read. */
+  /** Ends the queue. The waiting events can still be read. */
   end(): void {
     this.#over('done');
   }
@@ -70,7 +70,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     const event = this.#waiting[this.#taken];
     if (event === undefined) return undefined;
     this.#taken++;
-    // The array is compacted rarely, so that reading one event does not move all others.
+    // The array is shortened rarely. Otherwise reading one event would move all others.
     if (this.#taken >= 1024 && this.#taken * 2 >= this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#taken);
       this.#taken = 0;

@@ -11,7 +11,7 @@ import {
 } from '@millrace/core';
 import type { LiveItem } from '../contract/task-handle.ts';
 
-/** The items of a session for display. Unchanged items are the same objects as before. */
+/** The items of a session for display. An item that did not change stays the same object. */
 export class LiveItems {
   #state: FoldState | undefined;
   #list: readonly LiveItem[] = [];
@@ -46,7 +46,7 @@ export class LiveItems {
     else if (before.open !== state.open) this.#grow(before, state);
   }
 
-  /** A change other than an append: checks all items. */
+  /** Builds the list after a change that is more than an append. It checks all items. */
   #build(state: FoldState): void {
     const open = Map.groupBy(state.open, ({ begin }) => begin.itemId);
     const sources = toArray(state.items).map((item) =>
@@ -63,7 +63,7 @@ export class LiveItems {
     );
   }
 
-  /** Only streaming parts have grown, which usually affects one item. */
+  /** Updates the list after an append. Only streaming parts have grown, which usually affects one item. */
   #grow(before: FoldState, state: FoldState): void {
     const known = new Set<OpenPart>(before.open);
     const grown = state.open.filter((part) => !known.has(part));
@@ -81,7 +81,7 @@ export class LiveItems {
   }
 }
 
-/** The inputs of a live item. Equal inputs return the same item. */
+/** The inputs from which a live item was built. Equal inputs give the same item. */
 interface ItemSource {
   readonly state: ItemState;
   /** The streaming parts of the item. */
@@ -112,7 +112,8 @@ function makeItem(
   return { state, open, item };
 }
 
-// An open part is a new object after each change, so it can be the key of its rendered part.
+// An open part becomes a new object with each change, so it can be the key of the part that is shown for
+// it.
 const shownParts = new WeakMap<OpenPart, Part>();
 
 function shownPart(open: OpenPart | undefined): Part | undefined {

@@ -37,7 +37,10 @@ import { EventQueue } from './event-queue.ts';
 import { TaskCommands } from './task-commands.ts';
 import { TaskStore } from './task-store.ts';
 
-/** Inspectors read this, and a chat does not, so it loads on demand. */
+/**
+ * Imports the code for reading records and digests. Inspectors need it and a chat does not, so it is
+ * imported on demand.
+ */
 const taskReads = () => import('./task-reads.ts');
 
 interface LiveTaskOptions {
@@ -45,18 +48,18 @@ interface LiveTaskOptions {
   readonly id: string;
   readonly newKey: () => string;
   readonly heartbeatMs: number;
-  /** How long a stream without subscribers stays open, in case one returns. */
+  /** How long a stream without subscribers stays open, in milliseconds. A subscriber may return soon. */
   readonly lingerMs: number;
   readonly wakeUps: WakeUps;
   readonly onClose: () => void;
 }
 
-/** With this many waiting events, the stream pauses until the reader catches up. */
+/** If this many events wait, the stream pauses until the reader has read them. */
 const manyEvents = 1000;
 
 /**
- * The implementation of a task handle: a store, a stream that feeds it while there are subscribers,
- * and commands.
+ * The implementation of a task handle. It consists of a store, commands, and a stream that fills the store
+ * while there are subscribers.
  */
 export class LiveTask implements TaskHandle {
   readonly id: string;
@@ -110,9 +113,9 @@ export class LiveTask implements TaskHandle {
     return this.#store.items.findPart(id);
   }
 
-  // An arrow function, because hooks need the same function each time.
+  // This is an arrow function, because hooks need the same function each time.
   readonly subscribe = (listener: () => void, { signal }: Cancelable = {}): (() => void) => {
-    // A wrapper, so that the same function can be subscribed twice and removed twice.
+    // The wrapper lets a caller subscribe the same function twice and remove it twice.
     const own = () => listener();
     const leave = () => {
       signal?.removeEventListener('abort', leave);
@@ -169,7 +172,7 @@ export class LiveTask implements TaskHandle {
 
   async send(input: string | MessageContent, options: SendOptions = {}): Promise<Sent> {
     const sent = await this.#commands.send(input, options);
-    // A command continues a task that had ended.
+    // A command continues a task that had ended, so the stream is opened again.
     if (this.#store.connection.state === 'ended') this.reconnect();
     return sent;
   }
@@ -227,7 +230,7 @@ export class LiveTask implements TaskHandle {
     const { connection } = this.#store;
     const isOver = connection.state === 'ended' || connection.state === 'failed';
     if (!isOver || this.#isClosed) return;
-    // The log on the server is a new one, so the stored state does not apply.
+    // The server has a new log for this task, so the folded state is discarded.
     if (connection.state === 'failed' && connection.error.code === 'gone') this.#store.reset();
     this.#halt();
     this.#work();
@@ -242,7 +245,7 @@ export class LiveTask implements TaskHandle {
     this.#options.onClose();
   }
 
-  /** Opens the stream, because there is a subscriber. */
+  /** Opens the stream if it is not open. It is called when there is a subscriber. */
   #work(): void {
     this.#stopLinger();
     if (this.#stream !== undefined || this.#isClosed) return;
@@ -254,7 +257,7 @@ export class LiveTask implements TaskHandle {
     this.#stream.start();
   }
 
-  /** Closes the stream after a while if there are no subscribers. */
+  /** Closes the stream after a delay if there are no subscribers. */
   #rest(): void {
     if (this.#listeners.size + this.#queues.size > 0 || this.#stream === undefined) return;
     const { http, lingerMs } = this.#options;
@@ -284,7 +287,7 @@ export class LiveTask implements TaskHandle {
       try {
         listener();
       } catch (error) {
-        // A listener that throws must not stop the others. Its error is reported like any uncaught
+        // A listener that throws must not stop the other listeners. Its error is reported like an uncaught
         // error.
         queueMicrotask(() => {
           throw error;

@@ -39,7 +39,7 @@ export class TaskCommands {
     this.#newKey = newKey;
   }
 
-  /** Sends a message with the method that fits the kind of agent. */
+  /** Sends a message with the method that the kind of agent needs. */
   async send(
     input: string | MessageContent,
     { when = 'follow_up', key = this.#newKey(), signal }: SendOptions,
@@ -64,7 +64,7 @@ export class TaskCommands {
     return { key, offset: undefined };
   }
 
-  /** Only agent loops have a queue of messages. */
+  /** Withdraws a queued message. Only agent loops have a queue of messages. */
   withdraw(key: string, options: CommandOptions): Promise<Sent> {
     return this.#submit({ type: 'withdraw', key }, options);
   }
@@ -84,12 +84,15 @@ export class TaskCommands {
     return this.#submit({ type: 'tool_output', tool_call_id, ...more }, options);
   }
 
-  /** Stopping a task that does not run has no effect. */
+  /** Interrupts the task. It has no effect if the task does not run. */
   async stop(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('interrupt', reason, options, () => true);
   }
 
-  /** If the first answer was lost, the repeat finds the task already canceled. */
+  /**
+   * Cancels the task. If the first answer was lost, the repeated request finds the task already canceled,
+   * which counts as success.
+   */
   async cancel(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('cancel', reason, options, (status) => status === 'CANCELED');
   }
@@ -145,7 +148,9 @@ export class TaskCommands {
     return value as unknown as TaskWithAgents;
   }
 
-  /** Requested once, because the agent of a task does not change. */
+  /**
+   * Returns the agent of the task. It is requested only once, because the agent of a task does not change.
+   */
   async #agentOf(options: Cancelable): Promise<AgentInfo> {
     this.#agent ??= (await this.#read(options)).agents?.[0];
     if (this.#agent !== undefined) return this.#agent;
@@ -168,7 +173,7 @@ function defined(fields: Readonly<Record<string, JsonObject[string] | undefined>
   return Object.fromEntries(given) as JsonObject;
 }
 
-/** Converts a message to the format of the server. */
+/** Converts a message to the format that the server accepts. */
 export function userContent(input: string | MessageContent): JsonObject {
   const content = typeof input === 'string' ? { type: 'text', content: input } : input;
   return { ...(content as JsonObject), author: 'user' };

@@ -10,7 +10,7 @@ const maxSpans = 1000;
 
 const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 
-/** Returns a page of unmerged records after an offset. */
+/** Returns a page of records after an offset. The records are not merged. */
 export async function readRecords(
   http: Http,
   id: string,

@@ -13,33 +13,33 @@ import type { StreamTarget } from '../stream/stream-event.ts';
 import { LiveItems } from './live-items.ts';
 
 interface StoreListener {
-  /** Whether there are readers of events. Without readers no events are created. */
+  /** Returns whether there are readers of events. Without readers, no events are created. */
   readonly wantsEvents: () => boolean;
   readonly onEvents: (events: readonly AgentEvent[]) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** Called when the server's log was rewound and is read again. */
+  /** Called when the server's log was rewound and must be read again. */
   readonly onRewound: (why: ClientError) => void;
-  /** Called after changes. */
+  /** Called after one or more changes. */
   readonly onChange: () => void;
-  /** Called before more data is read. */
+  /** Called before more data is read. The stream waits for the returned promise. */
   readonly beforeMore: () => void | Promise<void>;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * While catching up, subscribers are notified at this interval, so that a long session does not
- * render many times.
+ * The interval in milliseconds at which subscribers are notified while the client catches up. Without it, a
+ * long session would render many times.
  */
 const catchUpMs = 250;
 
-/** The state of a task and its snapshots. */
+/** Stores the folded state of a task, and creates its snapshots. */
 export class TaskStore implements StreamTarget {
   readonly #session: SessionId;
   readonly #listener: StoreListener;
   readonly #items = new LiveItems();
   #folder: Folder;
-  /** The incarnation of the log that the folded records belong to. */
+  /** The incarnation of the log that the folded records belong to. Undefined until the server has sent it. */
   #incarnation: string | undefined;
   #task: Task | undefined;
   #connection: Connection = { state: 'connecting', failures: 0 };
@@ -146,7 +146,10 @@ export class TaskStore implements StreamTarget {
     return this.#connection.state === 'live' && this.through < this.#expected;
   }
 
-  /** Whether more data is expected and subscribers were notified shortly before. */
+  /**
+   * Returns whether the notification can wait, because more data is expected and subscribers were notified
+   * a moment ago.
+   */
   #isEarly(): boolean {
     return this.#isCatchingUp && Math.abs(this.#listener.now() - this.#toldAt) < catchUpMs;
   }

@@ -10,7 +10,7 @@ const look = defineTool({
   execute: async ({ where }) => `Nothing ${where ?? 'there'}`,
 });
 
-/** A call of the tool that the agent loop below has. */
+/** A call of the tool that the agent loop `looping` has. */
 export const looks: Part = {
   ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
 };
@@ -25,13 +25,13 @@ export function looping(
   return { type: 'loop', name: 'looper', agent };
 }
 
-/** Streams a little text, and then nothing until it is stopped. */
+/** A script entry that streams a little text, and then nothing until it is stopped. */
 export const stalls: ScriptEntry = {
   content: { parts: ['One moment please'] },
   fault: { type: 'stall', after: 2 },
 };
 
-/** Streams the received message back in pieces. */
+/** An agent that streams the received message back in pieces. */
 export const echo: ServedAgent = {
   ...{ type: 'sync', name: 'echo' },
   async *onMessage(content) {
@@ -42,7 +42,7 @@ export const echo: ServedAgent = {
   },
 };
 
-/** Records the events that it receives. */
+/** An agent that records the events that it receives. */
 export const listener: ServedAgent = {
   ...{ type: 'async', name: 'listener' },
   async onEvent({ content }, { messages }) {

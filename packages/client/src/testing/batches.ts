@@ -1,6 +1,6 @@
 import { type Batch, type DraftRecord, encodeBatch, type LogRecord } from '@millrace/core';
 
-/** Numbers drafts from 1, as a log would. */
+/** Numbers drafts from 1, as a log does, and returns them as batches. */
 export function numbered(reads: readonly (readonly DraftRecord[])[]): readonly Batch[] {
   let through = 0;
   return reads.map((drafts) => {

@@ -17,7 +17,7 @@ interface Batch {
   }[];
 }
 
-/** Starts an OTLP collector on its own port that stores the spans it receives. */
+/** Starts an OTLP collector on its own port. It stores the spans that it receives. */
 export async function collector(): Promise<{
   readonly url: string;
   readonly spans: readonly CollectedSpan[];

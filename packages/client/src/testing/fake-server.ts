@@ -12,7 +12,7 @@ export class FakeRequest {
     init.signal?.addEventListener('abort', () => this.break(init.signal?.reason));
   }
 
-  /** The requested offset; null means from the start. */
+  /** The offset that the client requested. Null means from the start. */
   get from(): string | null {
     return this.url.searchParams.get('from');
   }
@@ -61,7 +61,7 @@ export class FakeRequest {
   }
 }
 
-/** Replaces the network. */
+/** Replaces the network. A test answers each request. */
 export class FakeServer {
   readonly requests: FakeRequest[] = [];
   readonly #waiting: ((request: FakeRequest) => void)[] = [];

@@ -11,8 +11,8 @@ interface Page {
 }
 
 /**
- * Opens a page for one test. React checks for a window when it loads, so the window must exist
- * first.
+ * Opens a page for one test. It creates a window first, because React checks for a window when it is
+ * imported.
  */
 export async function openPage(): Promise<Page> {
   const window = new Window();

@@ -1,5 +1,5 @@
-// Serves an agent that streams without end from the files of a folder, and prints its address:
-// serve-in-process.ts <folder> <port>. Tests kill it in the middle of an answer.
+// This program serves an agent that streams without end, and prints its address. It stores its data in a
+// folder. Usage: serve-in-process.ts <folder> <port>. Tests kill it in the middle of an answer.
 import { join } from 'node:path';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { createServer, type ServedAgent } from '@millrace/server';

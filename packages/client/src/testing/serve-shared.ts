@@ -1,5 +1,6 @@
-// Serves an agent loop on a store that several processes share: serve-shared.ts <folder or Postgres
-// URL>. A line on the standard input closes the server, and the process ends when all is written.
+// This program serves an agent loop on a store that several processes share. Usage: serve-shared.ts <folder
+// or Postgres URL>. A line on the standard input closes the server. The process ends when everything is
+// stored.
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import type { Log } from '@millrace/log';
@@ -14,11 +15,11 @@ import { messagesFromParent, sendToParent } from '../../../log/src/testing/start
 
 const [store = ''] = process.argv.slice(2);
 
-/** Takes some seconds, so that the process can be stopped in the middle of it. */
+/** The answer takes some seconds, so that a test can stop the process in the middle of it. */
 const answer = Array.from({ length: 300 }, (_, n) => `word${n + 1}`).join(' ');
 
 const { log, rows } = await openStore();
-/** Any process can answer any request. */
+/** The provider has no state, so any process can answer any request. */
 const provider = createProvider('speaker', 'speaker', (request, context) =>
   scriptedProvider([answer], { pieces: 'token', pauseMs: 10 }).stream(request, context),
 );
@@ -32,7 +33,7 @@ for await (const _order of messagesFromParent()) break;
 await server.close();
 await log.close();
 await rows.close();
-// The standard input is still open.
+// The process must be ended explicitly, because the standard input is still open.
 process.exit();
 
 async function openStore(): Promise<{ readonly log: Log; readonly rows: Rows }> {

@@ -1,6 +1,6 @@
-// Serves an agent loop from the files of a folder, sends its spans to a collector, and prints its
-// address: serve-traced.ts <folder> <url of the model> <url of the collector>. Tests kill it in the
-// middle of a turn.
+// This program serves an agent loop, sends its spans to a collector, and prints its address. It stores its
+// data in a folder. Usage: serve-traced.ts <folder> <url of the model> <url of the collector>. Tests kill
+// it in the middle of a turn.
 import { join } from 'node:path';
 import { createAgent, otlpExporter } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';

@@ -5,7 +5,7 @@ import { type Client, type ClientOptions, createClient } from '../create-client.
 interface Serving {
   readonly url: string;
   readonly port: number;
-  /** Creates a new client that is closed with the test. */
+  /** Creates a new client. It is closed at the end of the test. */
   client(options?: Partial<ClientOptions>): Client;
 }
 

@@ -1,5 +1,5 @@
-// Core also runs without Buffer and btoa, and the base64 methods of Uint8Array are too new to rely
-// on.
+// This file implements base64 itself, because core also runs where `Buffer` and `btoa` are missing.
+// The base64 methods of Uint8Array are too new to rely on.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const padding = 61; // =
 
@@ -22,7 +22,7 @@ export function toBase64(bytes: Uint8Array): string {
   return asciiText(text);
 }
 
-// Every engine accepts this many arguments in one call.
+// The number of bytes per call of `String.fromCharCode`. Every engine accepts this many arguments.
 const stride = 8192;
 
 function asciiText(ascii: Uint8Array): string {
@@ -44,7 +44,8 @@ function paddingOf(text: string): number {
 }
 
 /**
- * Returns the bytes, or undefined if the text is not padded base64 without any other characters.
+ * Decodes padded base64. Returns undefined if the text contains other characters or has wrong
+ * padding.
  */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
@@ -57,7 +58,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
     const value = values[text.charCodeAt(at)] ?? invalid;
     if (value === invalid) return undefined;
     held = (held << 6) | value;
-    const spare = 6 - 2 * (at % 4); // bits that the next byte receives: the first digit fills none
+    const spare = 6 - 2 * (at % 4); // the bits that belong to the next byte
     if (at % 4 !== 0) bytes[out++] = (held >> spare) & 255;
   }
   const leftover = padded === 2 ? held & 15 : padded === 1 ? held & 3 : 0;

@@ -4,8 +4,8 @@ import type { Refusal } from '../protocol/protocol-error.ts';
 import { isBytes } from './decoder.ts';
 import { encodedLength, roomAroundParts } from './encode.ts';
 
-// Checks that apply to writers only: a reader (codec/reread.ts) accepts such content, but it must
-// not be written.
+// These checks apply only to writers. A reader (codec/reread.ts) accepts content that fails them,
+// but no writer may create it.
 
 export function refusePart(part: Part, limits: ContentLimits): Refusal | undefined {
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
@@ -25,8 +25,8 @@ function refuseAllNames(part: Part, limits: ContentLimits): Refusal | undefined 
 }
 
 /**
- * ContentLimits short texts (names, reasons, signatures) in one place, so that readers need no limit for
- * each field.
+ * Limits the length of short texts (names, reasons, signatures) in one place. The decoders of these
+ * fields therefore need no limit of their own.
  */
 export function refuseNames(fields: object, { maxNameLength }: ContentLimits): Refusal | undefined {
   const named = ['name', 'mimeType', 'reason', 'signature', 'provider', 'model', 'hash'] as const;
@@ -48,7 +48,7 @@ export function refuseChunk(
   return fits ? undefined : 'too_large';
 }
 
-/** Returns the text of a part, or the text that would stream into a part of its kind. */
+/** Returns the text of a part: its `arguments` or its `text`, or '' for a part without text. */
 function textOf(part: Part): string {
   if (part.kind === 'tool_call') return part.arguments;
   return 'text' in part ? part.text : '';
@@ -59,8 +59,8 @@ function sourceOf(part: Part): object | undefined {
 }
 
 /**
- * Returns the part with each lone surrogate in its text replaced by U+FFFD, as a streamed text
- * would have it.
+ * Returns the part with each lone surrogate in its text replaced by U+FFFD. A streamed text gets
+ * the same replacement.
  */
 export function wellFormedPart(part: Part): Part {
   if (textOf(part).isWellFormed()) return part;

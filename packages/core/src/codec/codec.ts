@@ -89,8 +89,8 @@ export function decodeText<T>(
   }
 }
 
-// The depth limit applies to values inside a document, so that a reader accepts everything a writer
-// accepted. The deepest value is at
+// The number of levels of a document around a value. The depth limit applies to the value, so a
+// reader adds these levels. The deepest value is at
 // batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
 const levelsAround = 12;
 
@@ -128,7 +128,7 @@ function decodeError(what: string, cause: DecodeFailure): DecodeError {
   return new DecodeError(cause.code, message, { path }, { cause });
 }
 
-// Lists every field in a fixed order, so that equal records always have equal text.
+// Lists the fields in a fixed order, so that equal records always have equal text.
 function wireRecord(record: LogRecord): object {
   const { v, offset, time, turn, attempt, producer } = record;
   return { v, offset, time, turn, attempt, producer, ...wireBody(record) };
@@ -164,8 +164,8 @@ const notBoth: Decoder<undefined> = (value) => {
 };
 
 /**
- * Decodes a fact if the value has one, and otherwise a delta. A missing field is then reported as
- * the missing delta.
+ * Returns a decoder for a value with either a fact or a delta. A value with neither is reported as
+ * a missing delta.
  */
 function either<T>(ofDelta: Decoder<T>, ofFact: Decoder<T>): Decoder<T> {
   return (value, limits) => {

@@ -4,11 +4,12 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { ContentLimits } from '../limits.ts';
 import { decodedLength, fromBase64 } from './base64.ts';
 
-/** Checks that a JSON value is a T and returns it. Throws `Misfit` if it is not. */
+/** Checks that a JSON value is a T and returns it. Throws `DecodeFailure` if it is not. */
 export type Decoder<T> = (value: unknown, limits: ContentLimits) => T;
 
 /**
- * Describes the type of a value for an error. It never includes the value, which may be a secret.
+ * Describes the type of a value for an error message. The message must not include the value, which
+ * may be a secret.
  */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
@@ -21,7 +22,7 @@ function kindOf(value: unknown): string {
 const misfit = (expected: string, found: unknown): DecodeFailure =>
   new DecodeFailure(`expected ${expected}, found ${kindOf(found)}`);
 
-/** Accepts any length, because the comparison with the expected text limits it. */
+/** Accepts a string of any length. Each caller limits the length or compares the text. */
 function anyString(value: unknown): string {
   if (typeof value === 'string') return value;
   throw misfit('a string', value);
@@ -36,7 +37,7 @@ export const string: Decoder<string> = (value, { maxTextLength }) => {
   );
 };
 
-/** Accepts a string that passes the test, such as an id or a decimal. */
+/** Returns a decoder for strings that pass the test `fits`, such as ids or decimals. */
 export function stringThat<T extends string>(
   fits: (text: string) => boolean,
   what: string,
@@ -84,7 +85,10 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
   };
 }
 
-/** Accepts a Uint8Array from any realm. A Buffer is one; other typed arrays are not. */
+/**
+ * Returns whether a value is a Uint8Array from any realm. A Buffer is one, but other typed arrays
+ * are not.
+ */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === '[object Uint8Array]';
 }
@@ -101,8 +105,8 @@ export const bytes: Decoder<Uint8Array> = (value, { maxBytesLength }) => {
 
 export const json: Decoder<JsonValue> = (value, limits) => {
   if (value === undefined) throw misfit('a JSON value', value);
-  // The path inside the value contains its keys, which are content, so the error does not include
-  // it.
+  // The error does not include `problem.path`, because the path contains keys of the value, and
+  // keys are content.
   const problem = checkJson(value, limits);
   if (problem !== undefined) throw new DecodeFailure(problem.why, problem.code);
   return value as JsonValue;
@@ -136,9 +140,9 @@ export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return (value, limits) => {
     if (!Array.isArray(value)) throw misfit('an array', value);
     const entries: T[] = [];
-    // The loop uses indices because `map` skips the holes of a sparse array. One `try` covers all
-    // elements, as for the fields of an object, because this code runs thousands of times when a
-    // long session opens.
+    // The loop uses indices, because `map` skips the holes of a sparse array. One `try` covers all
+    // elements. One for each would be slow, because this code runs thousands of times when a long
+    // session opens.
     try {
       for (let index = 0; index < value.length; index++) entries.push(decode(value[index], limits));
     } catch (error) {
@@ -149,13 +153,13 @@ export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
 }
 
 /**
- * Accepts an object with any names and one type of value. The names are content, so errors do not
- * include them.
+ * Returns a decoder for objects with any names and one type of value. The names are content, so
+ * errors do not include them.
  */
 export function mapOf<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value, limits) => {
     isObject(value);
-    // `fromEntries` defines fields, so that a field named __proto__ is a field.
+    // `fromEntries` defines fields, so `__proto__` becomes an ordinary field and not the prototype.
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [name, decode(field, limits)]),
     );
@@ -174,7 +178,7 @@ export type Fields<T> = {
   readonly [K in keyof T]-?: object extends Pick<T, K> ? Decoder<T[K] | undefined> : Decoder<T[K]>;
 };
 
-/** Accepts an object with the named fields and ignores all others. */
+/** Returns a decoder for objects with these fields. Other fields of the value are ignored. */
 export function object<T extends object>(fields: Fields<T>): Decoder<T> {
   const entries = Object.entries<Decoder<unknown>>(fields);
   return (value, limits) => {
@@ -201,8 +205,8 @@ type Cases<T extends Tagged<Tag>, Tag extends string, Known extends string> = {
 };
 
 /**
- * Accepts one of several shapes. The text in the field `tag` selects the shape, so the shapes do
- * not list that field.
+ * Returns a decoder for objects of several shapes. The text in the field `tag` selects the shape,
+ * so the shapes do not list that field.
  */
 export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
   tag: Tag,
@@ -227,7 +231,7 @@ export function variantWith<
   const decoders = new Map<string, Decoder<T>>();
   for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag | Known>][]) {
     // The compiler cannot combine a generic shape from its parts. The type `Cases` guarantees that
-    // it is complete.
+    // the shape is complete.
     const fields: unknown = { ...shared, [tag]: literal(name), ...shape };
     decoders.set(name, typeof shape === 'function' ? shape : object(fields as Fields<T>));
   }
@@ -246,12 +250,12 @@ export function literal<T extends string>(text: T): Decoder<T> {
   return () => text;
 }
 
-/** Why a document could not be decoded. */
+/** The reason why a document could not be decoded. */
 export type DecodeErrorCode = 'not_json' | 'too_large' | 'unsupported_version' | 'bad_value';
 
 /**
- * The document does not have the expected form. `place.path` is the path to the field, such as
- * `$.delta.at`.
+ * Thrown if a document does not have the expected form. `place.path` is the path to the wrong
+ * field, such as `$.delta.at`.
  */
 export class DecodeError extends MillraceError<DecodeErrorCode> {}
 

@@ -4,8 +4,8 @@ import type { Item } from '../protocol/item.ts';
 import type { Part, Source } from '../protocol/part.ts';
 import { toBase64 } from './base64.ts';
 
-// The JSON form differs from the types in three points: bytes are base64, the derived input of a
-// tool call is omitted, and unknown deltas and facts are written unchanged.
+// The JSON form differs from the types in three points. Bytes are base64. The derived input of a
+// tool call is omitted. Unknown deltas and facts are written unchanged.
 
 type WriteBytes = (bytes: Uint8Array) => string;
 
@@ -73,5 +73,5 @@ export function encodedLength(part: Part): number {
   return JSON.stringify(wire).length + bytesLength;
 }
 
-/** Space for the fields of a record around a part, in characters. */
+/** The characters that the fields of a record around a part can need. */
 export const roomAroundParts: number = 2 ** 16;

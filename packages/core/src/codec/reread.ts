@@ -8,7 +8,7 @@ import { delta as deltaDecoder } from './delta.ts';
 import { roomAroundParts, wireDelta, wireFact } from './encode.ts';
 import { fact as factDecoder } from './fact.ts';
 
-/** Explains why no reader could decode a value, and where. */
+/** The reason why no reader could decode a value, and the path of the wrong field. */
 export class UndecodableError extends Error {
   readonly refusal: Refusal;
   readonly path: string;
@@ -21,7 +21,8 @@ export class UndecodableError extends Error {
 }
 
 /**
- * Returns the delta as a reader would decode it: with the known fields only. Throws `Unreadable`.
+ * Returns the delta as a reader would decode it, that is, with the known fields only. Throws
+ * `UndecodableError` if no reader could decode it.
  */
 export function rereadDelta(delta: Delta, limits: ContentLimits): Delta {
   return reread(delta, () => {
@@ -30,7 +31,7 @@ export function rereadDelta(delta: Delta, limits: ContentLimits): Delta {
   });
 }
 
-/** Checks bytes without encoding them as base64. */
+/** Checks an append of bytes without encoding the bytes as base64. */
 function rereadBytes(delta: AppendBytes, limits: ContentLimits): Delta {
   if (!isBytes(delta.chunk)) throw new DecodeFailure('expected bytes');
   const read = deltaDecoder({ ...delta, chunk: '' }, limits);
@@ -63,7 +64,7 @@ function reread<T extends Delta | Fact>(body: T, read: () => T): T {
 }
 
 function unreadable(cause: unknown): UndecodableError {
-  // A value that cannot even be encoded has no path.
+  // The cause is another error if the value could not even be encoded. There is no path then.
   const { code, path } = cause instanceof DecodeFailure ? cause : new DecodeFailure('');
   const refusal = code === 'too_large' || code === 'not_json' ? code : 'bad_value';
   return new UndecodableError(refusal, pathText(path), cause);

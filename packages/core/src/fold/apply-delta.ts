@@ -19,7 +19,7 @@ import { replace } from './sequence.ts';
  */
 export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'unknown') return state;
-  // Only this delta can refer to a committed part. All others refer to an open or a new part.
+  // Only `retract_part` can refer to a committed part. Other deltas refer to an open or a new part.
   if (delta.type === 'retract_part') return retract(state, delta);
   const index = indexOfOpen(state.open, delta.partId);
   const part = state.open[index];
@@ -45,7 +45,7 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
   }
 }
 
-/** Adds a part that is new: it begins, or it arrives whole. */
+/** Adds a new part: an open part if it begins, or a committed part if it arrives whole. */
 function addPart(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'begin_part') return begin(state, delta);
   if (delta.type !== 'commit_part' || delta.part === undefined) return 'unknown_part';
@@ -106,8 +106,8 @@ function withParts(state: FoldState, item: ItemState, parts: ItemState['parts'])
   return { ...state, items: replace(state.items, item, { ...item, parts }) };
 }
 
-// The two functions below run once per delta. They list every field, because V8 creates an object
-// literal several times faster than it copies an object.
+// `withOpen` and the function after it run once per delta. They list every field, because V8
+// creates an object literal several times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
   const { session, through, items, gone, superseded, usage, run, asked, awaited, notUnderstood } =

@@ -23,7 +23,7 @@ import {
 } from './fold-state.ts';
 import { changeAll, findLast, isCut, push, replace, toArray } from './sequence.ts';
 
-/** A draft that is only checked has no time yet. */
+/** A fact with its turn and attempt. `time` is absent for a draft, which is only checked. */
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
 
 /**
@@ -72,7 +72,8 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
         ({ toolCallId }) => toolCallId === fact.toolCallId,
       );
     case 'tool_execution_finished': {
-      // A sub-agent that is parked or whose process died asks again when it continues.
+      // A sub-agent that was parked or whose process died asks its question again when it
+      // continues.
       const isOver = fact.outcome === 'completed' || fact.outcome === 'discarded';
       return isOver ? withoutAsked(state, (one) => isAbout(one, fact.toolCallId)) : state;
     }
@@ -114,7 +115,10 @@ function withItem(state: FoldState, item: ItemState, changes: Partial<ItemState>
   return { ...state, items: replace(state.items, item, { ...item, ...changes }) };
 }
 
-/** Parts may still be open here: if the turn was settled, the snapshot closes them. */
+/**
+ * Finishes an item. Its parts can still be open if the turn was settled after the reader received
+ * their first deltas. The snapshot that follows closes them.
+ */
 function finishItem(
   state: FoldState,
   id: ItemId,
@@ -129,7 +133,7 @@ function finishItem(
 
 function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
   const item = findItem(state, id);
-  // The item may be one of those that were not loaded.
+  // If the oldest items were not loaded, the item may be one of them.
   if (item === undefined) return isCut(state.items) ? state : 'unknown_item';
   const gone = new Set([...state.gone, ...item.parts.map((slot) => slot.id)]);
   const open = state.open.filter((part) => part.begin.itemId !== id);
@@ -153,7 +157,7 @@ function noteUsage(
 
 type ApprovalAsked = Extract<Fact, { type: 'approval_asked' }>;
 
-/** Keeps one entry per call, even if approval is asked twice. */
+/** Adds a question about a call. If the call asks again, the new question replaces the old one. */
 function ask(
   state: FoldState,
   { turn, attempt }: Attempt,
@@ -163,7 +167,10 @@ function ask(
   return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule, from }] };
 }
 
-/** Keeps one entry per call, even if its output is asked for twice. */
+/**
+ * Adds a call that waits for its output. If the output is asked for again, the new entry replaces
+ * the old one.
+ */
 function awaitOutput(
   state: FoldState,
   { turn, attempt }: Attempt,
@@ -179,7 +186,9 @@ function withoutAwaited(state: FoldState, isOver: (one: AwaitedOutput) => boolea
   return { ...state, awaited: awaited.filter((one) => !isOver(one)) };
 }
 
-/** True if the call asks, or a sub-agent that it runs. */
+/**
+ * Returns whether the question is about this call, or comes from a sub-agent that this call runs.
+ */
 function isAbout({ toolCallId, from }: AskedApproval, call: ToolCallId): boolean {
   return toolCallId === call || from?.toolCallId === call;
 }
@@ -221,7 +230,7 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
   };
 }
 
-/** Drops the data that was needed to refuse late records of the turn. */
+/** Finishes a turn. Removes the data that was only needed to refuse late records of the turn. */
 function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   const state = withoutAwaited(withoutAsked(before, isOfTurn(turn)), isOfTurn(turn));
   const hasIts = state.gone.size > 0 || state.superseded.length > 0;
@@ -233,7 +242,7 @@ function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   };
 }
 
-/** Replaces everything that is known of the turn with the content of the snapshot. */
+/** Replaces the parts of all items of the turn by the parts in the snapshot. */
 function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldState | Refusal {
   if (!hasAllOf(state, turn, items)) return 'unknown_item';
   const settled = new Map(items.map(({ itemId, parts }) => [itemId, parts]));
@@ -251,8 +260,8 @@ function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldS
 }
 
 /**
- * Walks once from the end. A turn can have thousands of items, and a search for each would be
- * quadratic.
+ * Returns whether the turn has all these items. It walks the list once from the end, because a turn
+ * can have thousands of items and a search for each would take quadratic time.
  */
 function hasAllOf(state: FoldState, turn: number, items: Snapshot['items']): boolean {
   const missing = new Set(items.map(({ itemId }) => itemId));

@@ -23,7 +23,7 @@ import { emptySequence, findLast, type Sequence } from './sequence.ts';
  */
 export interface FoldState {
   readonly session: SessionId;
-  /** The offset of the last folded batch; 0 before the first record. */
+  /** The offset of the last folded batch. It is 0 before the first record. */
   readonly through: number;
   /** The items in the order of their start. Use `toArray` to list them. */
   readonly items: Sequence<ItemState>;
@@ -59,8 +59,8 @@ export interface ItemState {
   /** The run that was current when the item started. */
   readonly run: RunId | undefined;
   /**
-   * The time of the record. After the turn is settled, this is the only trace of when the item
-   * streamed.
+   * The time of the record that started the item. After the turn is settled, the records no longer
+   * show when the item streamed.
    */
   readonly startedAt: number | undefined;
   readonly parts: readonly PartSlot[];
@@ -93,7 +93,7 @@ export interface AskedApproval extends Attempt {
 export interface AwaitedOutput extends Attempt {
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** The input for the client, if the user or a guardrail changed that of the model. */
+  /** The input that the client uses, if the user or a guardrail changed the model's input. */
   readonly input: JsonValue | undefined;
 }
 
@@ -106,13 +106,16 @@ export interface Superseded extends Attempt {
 export interface AttemptUsage extends Attempt {
   readonly usage: Usage;
   /**
-   * The attempt of a sub-agent that used it. `turn` and `attempt` are then those of the call that
-   * runs the sub-agent. Undefined for attempts of this session.
+   * The attempt of a sub-agent that this usage belongs to. `turn` and `attempt` are then those of
+   * the call that runs the sub-agent. Undefined for attempts of this session.
    */
   readonly of: ChildAttempt | undefined;
 }
 
-/** Names the attempt that used it, in this session or in that of a sub-agent. */
+/**
+ * Returns a key for the attempt that the usage belongs to, in this session or in that of a
+ * sub-agent.
+ */
 export function usageKey({ turn, attempt, of }: AttemptUsage): string {
   return of === undefined ? `${turn}.${attempt}` : `${of.turn}.${of.attempt} ${of.session}`;
 }
@@ -134,7 +137,7 @@ export function emptyState(session: SessionId): FoldState {
   };
 }
 
-/** Returns the index of the part in the open parts, or -1. The search starts at the newest. */
+/** Returns the index of the part in the open parts, or -1. The search starts at the newest part. */
 export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
   for (let index = open.length - 1; index >= 0; index--) {
     if (open[index]?.id === id) return index;
@@ -142,12 +145,15 @@ export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
   return -1;
 }
 
-/** Returns the open part with this id. */
+/** Returns the open part with this id, or undefined if no open part has it. */
 export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
   return state.open[indexOfOpen(state.open, id)];
 }
 
-/** Searches from the newest item, because most records refer to new items. */
+/**
+ * Returns the item with this id, or undefined. The search starts at the newest item, because most
+ * records refer to new items.
+ */
 export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
   return findLast(state.items, (item) => item.id === id);
 }

@@ -14,13 +14,11 @@ export type Folded =
   | { readonly outcome: 'gap'; readonly state: FoldState; readonly gap: Gap };
 
 /**
- * A batch that does not connect to the state. The caller reads again from the state's `through`.
+ * Says why a batch does not connect to the state. The caller must read again from the state's
+ * `through`.
  */
 export interface Gap {
-  /**
-   * The offset that does not connect: the `after` of the batch, or the offset of the record that
-   * does not fit.
-   */
+  /** The `after` of the batch, or the offset of the record that does not fit. */
   readonly offset: number;
   readonly code: Refusal;
 }
@@ -58,8 +56,8 @@ function foldSteps(
   { after, through, records }: Batch,
   steps: Step[] | undefined,
 ): Folded {
-  // With this form of the comparison, NaN from a caller results in `seen` or a gap, and never
-  // advances the state.
+  // `!(a > b)` is also true if a caller passes NaN. NaN therefore results in `seen` or a gap, and
+  // the state never advances.
   if (!(through > state.through)) return { outcome: 'seen', state };
   if (!(after <= state.through)) return gapAt(state, after, 'gap');
   if (!Number.isSafeInteger(through)) return gapAt(state, through, 'out_of_order');
@@ -103,7 +101,7 @@ function gapAt(state: FoldState, offset: number, code: Refusal): Folded {
 export class Folder {
   #state: FoldState;
 
-  /** Starts at the beginning of a session's log, or at an earlier state. */
+  /** Starts with an earlier state, or with the empty state of the session with this id. */
   constructor(from: string | FoldState) {
     this.#state = typeof from === 'string' ? emptyState(sessionId(from)) : from;
   }
@@ -113,12 +111,18 @@ export class Folder {
     return this.#state;
   }
 
-  /** Folds one record. A duplicate changes nothing, and a gap is reported. */
+  /**
+   * Folds one record. A duplicate changes nothing. A record that does not connect is reported as a
+   * gap.
+   */
   add(record: LogRecord): Folded {
     return this.addBatch(batchOf(record));
   }
 
-  /** The state is updated before the listener runs, so a listener that throws loses nothing. */
+  /**
+   * Folds a batch. The state is updated before the listener runs, so an error in the listener loses
+   * no record.
+   */
   addBatch(batch: Batch, onStep?: OnStep): Folded {
     const steps: Step[] = [];
     const folded = foldSteps(this.#state, batch, onStep && steps);

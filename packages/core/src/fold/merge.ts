@@ -4,9 +4,10 @@ import type { AppendBytes, AppendText } from '../protocol/delta.ts';
 import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
 
 /**
- * Merges the appends of each part. Appends of other parts may be between them, but nothing else. A
- * merged append has the offset of its last piece, so a reader has reached that offset only after it
- * folded the whole batch.
+ * Merges consecutive appends to the same part. Appends to other parts may be between them, but no
+ * other records.
+ * A merged append has the offset of its last piece. A reader therefore counts an offset as read
+ * only after it folded the whole batch.
  */
 export function merge(
   records: readonly LogRecord[],
@@ -54,7 +55,7 @@ function isAppend(record: LogRecord): record is Append {
   return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
 }
 
-/** Appends of one part. Each starts where the previous one ends. */
+/** Appends to one part. Each append starts where the previous one ends. */
 interface Group {
   readonly records: [Append, ...Append[]];
   readonly start: number;

@@ -91,7 +91,9 @@ export function toBytes(rope: ByteRope | undefined): Uint8Array {
   return sliceBytes(rope, 0, rope?.length ?? 0);
 }
 
-/** Copies a range of the bytes. The function walks back from the end and stops at `from`. */
+/**
+ * Returns a copy of the bytes from `from` to `to`. It walks back from the end and stops at `from`.
+ */
 export function sliceBytes(rope: ByteRope | undefined, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(to - from);
   for (let link = rope; link !== undefined && link.length > from; link = link.before) {
@@ -115,7 +117,10 @@ export function newBytes(part: OpenPart, { at, chunk }: AppendBytes): Uint8Array
   return known === 0 ? chunk : chunk.subarray(known);
 }
 
-/** The length of the appended content; 0 for parts that grow by replacement. */
+/**
+ * Returns the length of the appended content. It is 0 for structured and custom parts, which grow
+ * by replacement.
+ */
 export function lengthOf(part: OpenPart): number {
   return part.bytes?.length ?? part.text.length;
 }

@@ -22,13 +22,13 @@ import {
 } from './fold-state.ts';
 import { lengthOf, newBytes, newText, type OpenPart, sliceBytes } from './open-part.ts';
 
-/** `nothing` means that the record is a duplicate or adds nothing. */
+/** The result of a check. `nothing` means that the record is a duplicate or adds nothing. */
 type Verdict = 'apply' | 'nothing' | Refusal;
 
 /**
- * Applies the rules of PROTOCOL.md §7 to a delta. `part` is the open part, or undefined if it is
- * not open. The fold and the validator both call this function, so the fold never meets a delta
- * that the validator accepted and the fold refuses.
+ * Applies the rules of PROTOCOL.md §7 to a delta. `part` is the open part, or undefined if no such
+ * part is open. The fold and the validator both call this function, so the fold accepts every delta
+ * that the validator accepted.
  */
 export function checkOpenPart(part: OpenPart | undefined, delta: Delta): Verdict {
   if (delta.type === 'unknown') return 'nothing';
@@ -147,7 +147,7 @@ export function checkDelta(
   return refuseContent(delta, limits) ?? checkNewPart(state, delta, tried, limits) ?? 'apply';
 }
 
-/** Applies the rules for parts that are not open. */
+/** Checks a delta for a part that is not open: a committed, retracted or new part. */
 function checkClosedPart(state: FoldState, delta: KnownDelta): Verdict {
   const isRetract = delta.type === 'retract_part';
   if (state.gone.has(delta.partId)) return isRetract ? 'nothing' : 'part_closed';
@@ -201,7 +201,7 @@ function acceptsPartsOf(item: ItemState, tried: Attempt): boolean {
   return item.turn === tried.turn && (item.attempt === 0 || item.attempt === tried.attempt);
 }
 
-/** A superseded attempt must not add content any more. */
+/** Returns whether the attempt was superseded. A superseded attempt must not add content. */
 function isSuperseded(state: FoldState, tried: Attempt): boolean {
   return state.superseded.some((superseded) => isSameAttempt(superseded, tried));
 }

@@ -5,7 +5,7 @@
 export interface Sequence<T> {
   readonly before: Sequence<T> | undefined;
   readonly chunk: readonly T[];
-  /** Set on the oldest link if it stands for older entries that were not loaded. */
+  /** True on the oldest link if older entries exist that were not loaded. */
   readonly isCut?: true;
 }
 
@@ -22,13 +22,13 @@ export function push<T>(sequence: Sequence<T>, entry: T): Sequence<T> {
     : { before: sequence, chunk: [entry] };
 }
 
-/** Returns an empty list that stands for entries that were not loaded. */
+/** Returns an empty list with a mark that older entries exist, which were not loaded. */
 export function cutSequence<T>(): Sequence<T> {
-  // An entry is added to the newest link, so the link with the mark must not be the newest.
+  // `push` adds an entry to the newest link, so the link with the mark must not be the newest.
   return { before: { before: undefined, chunk: [], isCut: true }, chunk: [] };
 }
 
-/** True if older entries were not loaded. */
+/** Returns whether older entries exist that were not loaded. */
 export function isCut<T>(sequence: Sequence<T>): boolean {
   let link = sequence;
   while (link.before !== undefined) link = link.before;
@@ -52,8 +52,9 @@ export function findLast<T>(sequence: Sequence<T>, fits: (entry: T) => boolean):
 }
 
 /**
- * Returns the entries of the links that `earlier` does not share, in order: everything that was added
- * or changed since, and at most a link's entries more. The cost depends on these, not on the length.
+ * Returns, in order, all entries that were added or changed since `earlier`. The result can also
+ * contain unchanged entries that share a link with a changed one. The cost depends on the number of
+ * these entries, not on the length of the list.
  */
 export function entriesSince<T>(sequence: Sequence<T>, earlier: Sequence<T>): readonly T[] {
   const shared = sharedLink(sequence, earlier);
@@ -63,7 +64,9 @@ export function entriesSince<T>(sequence: Sequence<T>, earlier: Sequence<T>): re
   return found.reverse().flat();
 }
 
-/** The newest link that both lists have. It walks both lists together, from their ends. */
+/**
+ * Returns the newest link that both lists contain. It walks both lists together, from their ends.
+ */
 function sharedLink<T>(one: Sequence<T>, other: Sequence<T>): Sequence<T> | undefined {
   const [ones, others] = [new Set<Sequence<T>>(), new Set<Sequence<T>>()];
   let [a, b]: (Sequence<T> | undefined)[] = [one, other];
@@ -91,7 +94,7 @@ export function replace<T>(sequence: Sequence<T>, old: T, entry: T): Sequence<T>
   return sequence;
 }
 
-/** Changes every matching entry. The entry is removed if the change returns undefined. */
+/** Applies `change` to every matching entry. An entry is removed if `change` returns undefined. */
 export function changeAll<T>(
   sequence: Sequence<T>,
   isConcerned: (entry: T) => boolean,

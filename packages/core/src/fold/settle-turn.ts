@@ -7,10 +7,11 @@ import type { FoldState, ItemState } from './fold-state.ts';
 import { findLast, toArray } from './sequence.ts';
 
 /**
- * Replaces the deltas of a finished turn by one snapshot at the offset of the last delta. Facts
- * stay, and so do deltas of other turns in between. `state` is the fold of the log up to that
- * offset or any later one. The log is returned unchanged if the turn is not finished, if a part or
- * item of it is open, or if no reader could decode the snapshot.
+ * Returns the records with the deltas of a finished turn replaced by one snapshot, at the offset of
+ * the last delta. Facts and deltas of other turns stay.
+ * `state` is the fold of the log up to that offset or any later one. The records are returned
+ * unchanged if the turn is not finished, if a part or item of the turn is open, or if no reader
+ * could decode the snapshot.
  */
 export function settleTurn(
   records: readonly LogRecord[],
@@ -33,8 +34,8 @@ export function settleTurn(
 }
 
 /**
- * Selects the deltas of the turn and an earlier snapshot of it. Unknown deltas cannot be part of a
- * snapshot and stay.
+ * Returns whether a snapshot of the turn replaces this record: a delta, or an earlier snapshot of
+ * the turn. Unknown deltas stay, because a snapshot cannot contain them.
  */
 function isSettled({ turn: its, delta, fact }: LogRecord, turn: number): boolean {
   const isDelta = delta !== undefined && delta.type !== 'unknown';
@@ -52,7 +53,10 @@ export function settledItems(state: FoldState, turn: number): readonly SettledIt
     }));
 }
 
-/** Turn 0 contains the records outside of turns, and it never finishes. */
+/**
+ * Returns whether the turn is finished and nothing of it is open. Turn 0 contains the records
+ * outside of turns, so it never finishes.
+ */
 function isOver(records: readonly LogRecord[], turn: number, state: FoldState): boolean {
   const isEnd = (record: LogRecord) =>
     record.turn === turn && record.fact?.type === 'turn_finished';
@@ -65,7 +69,10 @@ function isOver(records: readonly LogRecord[], turn: number, state: FoldState): 
   );
 }
 
-/** Decodes the record, because the limits of a document depend on more than its length. */
+/**
+ * Returns whether a reader can decode the record. It decodes the record, because a document has
+ * more limits than its length.
+ */
 function isReadable(record: LogRecord, limits: Partial<ContentLimits>): boolean {
   try {
     decodeRecord(encodeRecord(record), limits);

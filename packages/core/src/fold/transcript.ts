@@ -60,10 +60,11 @@ function lastReports(state: Pick<FoldState, 'usage'>): readonly AttemptUsage[] {
   return [...new Map(toArray(state.usage).map((one) => [usageKey(one), one])).values()];
 }
 
-// An unchanged item is always the same object, so a user interface can skip it.
+// Keeps the item of each state, so that an unchanged item is always the same object. A user
+// interface can then skip it.
 const items = new WeakMap<ItemState, Item>();
 
-/** Returns an item with its committed parts. An unchanged state returns the same object. */
+/** Returns an item with its committed parts. The same state always gives the same object. */
 export function toItem(state: ItemState): Item {
   const known = items.get(state);
   if (known !== undefined) return known;

@@ -6,9 +6,11 @@ import type { FoldState } from './fold-state.ts';
 import { checkDelta, checkFact, newEnd } from './rules.ts';
 
 /**
- * Checks a record from outside against the state that it would join. Returns the record to append,
- * with known fields only, and with only the new end of an overlapping append. Returns undefined if
- * the record adds nothing. Throws `ProtocolError` if the protocol does not allow it.
+ * Checks a record from outside against the state that it would be applied to. Returns the record to
+ * append, or undefined if the record adds nothing. Throws `ProtocolError` if the protocol does not
+ * allow the record.
+ * The returned record has known fields only. Of an append that overlaps known content, it has only
+ * the new end.
  */
 export function validate<T extends DraftRecord>(
   state: FoldState,
@@ -27,8 +29,8 @@ export function validate<T extends DraftRecord>(
 }
 
 /**
- * Returns the record as a reader would decode it. Content that no reader could decode must not be
- * written.
+ * Returns the record as a reader would decode it. Throws `ProtocolError` if no reader could decode
+ * its content.
  */
 function reread<T extends DraftRecord>(given: T, limits: ContentLimits): T {
   const { turn, attempt, delta, fact } = given ?? {};
@@ -45,7 +47,10 @@ function reread<T extends DraftRecord>(given: T, limits: ContentLimits): T {
   }
 }
 
-/** The refused value may have any form, whatever its type says. */
+/**
+ * Creates the error for a refused value. The value comes from outside and may not have the form
+ * that its type says.
+ */
 function refused(code: Refusal, given: unknown, path?: string, cause?: unknown): ProtocolError {
   const { turn, attempt, delta, fact } = fieldsOf(given);
   const { type, partId } = fieldsOf(delta ?? fact);

@@ -4,9 +4,9 @@ import { defaultMaxValues } from './json-value.ts';
 type JsonLimits = Pick<ContentLimits, 'maxDepth' | 'maxTextLength'>;
 
 /**
- * Returns the path at which a value stops being JSON, such as `$.a[0]`, and the reason. Returns
- * undefined if the value is JSON, that is, if it survives conversion to JSON text and back. Two
- * small differences are allowed: -0 becomes 0, and an object without a prototype gets one. The
+ * Checks that a value survives conversion to JSON text and back. Returns undefined if it does, and
+ * otherwise the path of the first problem, such as `$.a[0]`, and the reason.
+ * Two small differences are allowed: -0 becomes 0, and an object without a prototype gets one. The
  * check ignores symbols, hidden fields and named fields of arrays, as JSON does.
  */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
@@ -15,11 +15,11 @@ export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | und
   return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
-/** Where and why a value is not JSON. */
+/** The place at which a value is not JSON, and the reason. */
 export interface JsonProblem {
   /**
-   * The value exceeds a limit (a cycle does too), or it contains something that JSON cannot
-   * express.
+   * `too_large`: the value exceeds a limit, or refers to itself. `not_json`: JSON cannot express
+   * the value.
    */
   readonly code: 'too_large' | 'not_json';
   readonly path: string;
@@ -27,8 +27,9 @@ export interface JsonProblem {
 }
 
 /**
- * The remaining number of values and characters. An object that is met several times counts each
- * time, because a small object that refers to itself twice at each level is huge as text.
+ * The number of characters and values that the check still accepts. An object that occurs several
+ * times counts each time. A small object that contains the same object twice at each level would be
+ * huge as text.
  */
 interface Budget {
   left: number;
@@ -39,8 +40,8 @@ interface Found {
   readonly code: JsonProblem['code'];
   readonly why: string;
   /**
-   * The steps from the inside to the outside. Each level adds its step on the way out, so a valid
-   * value creates no paths.
+   * The steps of the path, from the inside to the outside. Each level adds its step after a problem
+   * was found, so no path is created for a valid value.
    */
   readonly steps: string[];
 }
@@ -100,8 +101,9 @@ function within(step: string, problem: Found): Found {
 }
 
 /**
- * A plain object of another realm has another Object.prototype, which is recognized by a property
- * that only it has.
+ * Returns whether an object is a plain object, of this realm or another. Each realm has its own
+ * Object.prototype. Such a prototype has no prototype itself, and only it has the property
+ * `isPrototypeOf`.
  */
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);

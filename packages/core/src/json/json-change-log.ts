@@ -3,9 +3,10 @@ import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
 /**
- * A change that a fragment made. If a fragment makes more than 1,000 changes, and more than an
- * eighth of the values set before it, they are reported as one change: path [] is set to the value
- * after the fragment.
+ * A change that a fragment made to the value.
+ * If a fragment makes too many changes, they are reported as one change, which sets path [] to the
+ * value after the fragment. Too many means more than 1,000, and more than an eighth of the values
+ * set before.
  */
 export type JsonChange =
   /** A new value: a complete one, the known part of a string, or an empty container. */
@@ -13,27 +14,28 @@ export type JsonChange =
   /** The string at `path` grew. */
   | { readonly type: 'append'; readonly path: JsonPath; readonly suffix: string };
 
-// Frozen because all changes share them.
+// The constants below are frozen, because all changes share them.
 const emptyObject: JsonValue = Object.freeze({});
 const emptyArray: JsonValue = Object.freeze([]);
 const noChanges: readonly JsonChange[] = Object.freeze([]);
 
 /**
- * This many changes of a fragment are always reported one by one. The limit exists because each
- * path is as long as its value is deep, so the changes of one large fragment could take gigabytes.
+ * The number of changes per fragment that are always reported one by one. Each path is as long as
+ * its value is deep, so without a limit the changes of one large fragment could take gigabytes.
  */
 const minRoom = 1000;
 /**
- * Reporting the whole value copies the open containers. This share ensures that it happens rarely,
- * so a fragment costs at most a multiple of its own values.
+ * A fragment may also report changes for this share of the values that were set before. Reporting
+ * the whole value copies the open containers, so it must be rare. With this share, a fragment costs
+ * at most a multiple of its own values.
  */
 const roomShare = 1 / 8;
 
-/** Records the changes that are written to a tree. */
+/** Writes tokens to a tree and records the changes that they make. */
 export class JsonChangeLog implements JsonSink {
   readonly #tree: JsonTree;
   #changes: JsonChange[] | undefined;
-  /** The number of changes since the last take, including those that were not kept. */
+  /** The number of changes since the last `take`, including those that were not kept. */
   #count = 0;
   /** The number of changes that can be kept. */
   #room = minRoom;
@@ -46,7 +48,7 @@ export class JsonChangeLog implements JsonSink {
   #path: JsonPath = [];
   /** Text that the open string gained since its last recorded change. */
   #suffix = '';
-  /** Whether the open string has not been set yet. Then `#suffix` is the whole string. */
+  /** True until the open string is recorded as a change. `#suffix` is then the whole string. */
   #isNew = false;
 
   constructor(tree: JsonTree) {
@@ -54,8 +56,8 @@ export class JsonChangeLog implements JsonSink {
   }
 
   /**
-   * Returns the changes since the last take. The growth of each string is one change. Too many
-   * changes are reported as one.
+   * Returns the changes since the last `take`. The growth of each string is one change. Too many
+   * changes are reported as one (see `JsonChange`).
    */
   take(): readonly JsonChange[] {
     this.#noteString();
@@ -125,8 +127,8 @@ export class JsonChangeLog implements JsonSink {
   }
 
   /**
-   * Most fragments make one change, and an array that is created with its only element is the
-   * smallest.
+   * Adds a change. Most fragments make one change, so the list is created with its only element,
+   * which takes the least memory.
    */
   #note(change: JsonChange): void {
     this.#count += 1;

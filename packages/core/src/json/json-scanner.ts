@@ -6,7 +6,7 @@ import {
   type JsonLimits,
 } from './json-value.ts';
 
-/** The token that the next character belongs to. */
+/** The position in the grammar, which determines what the next character can be. */
 type State =
   | 'value'
   | 'first_element'
@@ -38,7 +38,10 @@ export class JsonScanner {
   #values = 0;
   readonly #string = new JsonStringReader();
   readonly #number = new JsonNumberReader();
-  /** The current key. Unlike the text of a value, a key is passed on only when it is complete. */
+  /**
+   * The current key so far. The sink receives a key only when it is complete, but text of a value
+   * at once.
+   */
   #key = '';
   #literal: boolean | null = null;
   /** The remaining letters of the current literal. */
@@ -82,7 +85,8 @@ export class JsonScanner {
   }
 
   /**
-   * Returns the index to continue at. It is the same index if the character only ended a number.
+   * Reads one token or a piece of it, and returns the index to continue at. The index stays the
+   * same if the character only ended a number.
    */
   #advance(text: string, index: number): number {
     if (this.#state === 'in_string' || this.#state === 'in_key') {
@@ -159,7 +163,7 @@ export class JsonScanner {
     return 'first_element';
   }
 
-  /** Returns false and records a failure if the limit is exceeded. */
+  /** Counts one more value. Returns false and records a failure if the limit is exceeded. */
   #countValue(): boolean {
     const { maxValues } = this.#limits;
     if (this.#values < maxValues) {
@@ -237,7 +241,10 @@ export class JsonScanner {
     return this.#fail('syntax', `expected ${this.#expected()}`);
   }
 
-  /** Keeps the first failure and its state. Nothing is read after it. */
+  /**
+   * Records a failure, if it is the first one, and returns the unchanged state. Nothing is read
+   * after a failure.
+   */
   #fail(code: JsonFailureCode, reason: string, position: number = this.#position): State {
     this.#failure ??= { code, position, message: `Cannot parse JSON at ${position}: ${reason}` };
     return this.#state;

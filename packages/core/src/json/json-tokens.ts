@@ -2,14 +2,17 @@
 export interface JsonSink {
   openObject(): void;
   openArray(): void;
-  /** The innermost object or array is complete. */
+  /** Called when the innermost object or array is complete. */
   close(): void;
-  /** The key of the next value. */
+  /** Receives the key of the next value. */
   key(name: string): void;
-  /** A complete number or literal. */
+  /** Receives a complete number or literal. */
   scalar(value: number | boolean | null): void;
   openString(): void;
-  /** More text of the open string. It is never empty and never splits a surrogate pair. */
+  /**
+   * Receives more text of the open string. The text is never empty and never splits a surrogate
+   * pair.
+   */
   text(run: string): void;
   closeString(): void;
 }
@@ -22,15 +25,15 @@ export class JsonStringReader {
   /** Text that was decoded but not taken yet. */
   #text = '';
 
-  /** Whether the string can end here. It cannot end inside an escape. */
+  /** Whether the string can end here. A string cannot end inside an escape. */
   get mayEnd(): boolean {
     return this.#state === 'plain';
   }
 
   /**
-   * Reads from `start` and returns the index of the first character that is not text, or the index
-   * to continue at. Reading stops early because text joined from millions of escapes would need
-   * thirty times its memory.
+   * Reads text from `start` and returns the index to continue at. Reading stops at the first
+   * character that is not text, and after `maxStretch` characters. Without that limit, text joined
+   * from millions of escapes would need thirty times its memory.
    */
   read(fragment: string, start: number): number {
     let index = start;
@@ -46,8 +49,8 @@ export class JsonStringReader {
   }
 
   /**
-   * Returns the text read since the last call, without a high surrogate whose second half may still
-   * arrive.
+   * Returns the text read since the last call. A high surrogate at its end is kept back, because
+   * its second half may still arrive.
    */
   take(): string {
     const text = this.#text;
@@ -104,8 +107,8 @@ export class JsonStringReader {
 }
 
 /**
- * The number of characters to read before the text should be taken. A run without escapes can be
- * longer.
+ * The number of characters that one `read` accepts before its text should be taken. A run of text
+ * without escapes can be longer.
  */
 const maxStretch = 2 ** 14;
 
@@ -126,7 +129,10 @@ const quote = 0x22;
 const backslash = 0x5c;
 const lastControl = 0x1f;
 
-/** This is the hot loop of the parser: most characters of a streamed document are plain text. */
+/**
+ * Returns the index after a run of plain text. This is the hot loop of the parser, because most
+ * characters of a streamed document are plain text.
+ */
 function endOfPlainRun(fragment: string, start: number): number {
   let index = start;
   while (index < fragment.length) {
@@ -162,7 +168,7 @@ export class JsonNumberReader {
     return end;
   }
 
-  /** Whether the number can end here. It cannot end where a digit is required. */
+  /** Whether the number can end here. A number cannot end where a digit is required. */
   get mayEnd(): boolean {
     const state = this.#state;
     return state === 'zero' || state === 'integer' || state === 'fraction' || state === 'exponent';
@@ -174,7 +180,7 @@ export class JsonNumberReader {
   }
 
   /**
-   * Ends the number and returns its value; the value is infinite if it exceeds the range of a
+   * Ends the number and returns its value. The value is infinite if it exceeds the range of a
    * double.
    */
   take(): number {
@@ -185,7 +191,7 @@ export class JsonNumberReader {
   }
 }
 
-/** Each state is named after the last character read. */
+/** The position in the grammar of numbers. Each state is named after the last character read. */
 type NumberState =
   | 'start'
   | 'minus'
@@ -197,7 +203,7 @@ type NumberState =
   | 'exponent_sign'
   | 'exponent';
 
-/** Returns undefined if this character cannot follow in a number. */
+/** Returns the state after this character, or undefined if the character cannot follow. */
 function nextState(state: NumberState, code: number): NumberState | undefined {
   switch (state) {
     case 'start':
@@ -232,7 +238,10 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** A leading zero must stand alone: 01 is not a number. */
+/**
+ * Returns the state after the first digit. No digit may follow a leading zero, because 01 is not a
+ * number.
+ */
 function firstDigit(code: number): NumberState | undefined {
   if (code === zero) return 'zero';
   return isDigit(code) ? 'integer' : undefined;

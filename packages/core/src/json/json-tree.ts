@@ -5,9 +5,9 @@ import type { JsonValue } from './json-value.ts';
 export type JsonPath = readonly (string | number)[];
 
 /**
- * Builds the value of a text that is still arriving. Open containers grow in place and are never
- * returned: reading copies them, and closing releases them. Writing therefore never copies, and a
- * value that was read never changes.
+ * Builds the value of a text that is still arriving. The tree writes to open containers in place
+ * and never returns them. Reading copies the open containers, and a closed container never changes.
+ * Writing therefore never copies, and a value that was read never changes.
  */
 export class JsonTree implements JsonSink {
   /** The innermost open container. */
@@ -17,12 +17,12 @@ export class JsonTree implements JsonSink {
   /** The whole value at the last read, or the final value once it is complete. */
   #root: JsonValue | undefined;
   /**
-   * Whether the tree changed since the last read. One flag is enough for all open containers:
-   * writes go to the innermost one, and the containers around it change with it.
+   * Whether the tree changed since the last read. One flag is enough for all open containers,
+   * because each write changes the innermost one and all containers around it.
    */
   #changed = false;
 
-  /** An immutable snapshot, which shares unchanged parts with the previous one. */
+  /** Returns an immutable snapshot, which shares unchanged parts with the previous snapshot. */
   get value(): JsonValue | undefined {
     if (this.#changed) {
       this.#root = this.#snapshot();
@@ -97,8 +97,8 @@ export class JsonTree implements JsonSink {
   }
 
   /**
-   * Copies from the inside to the outside, because the copy of a container includes the copy of the
-   * open container in it.
+   * Copies the open containers from the inside to the outside, because the copy of a container
+   * includes the copy of the open container in it.
    */
   #snapshot(): JsonValue | undefined {
     let inner: JsonValue | undefined = this.#text;
@@ -136,8 +136,8 @@ function put(frame: Frame, value: JsonValue): void {
   if (frame.type === 'array') {
     frame.live[frame.key] = value;
   } else if (frame.key in Object.prototype) {
-    // An assignment to '__proto__' would set the prototype. Where the prototype is frozen,
-    // assignments to other inherited names would throw.
+    // An assignment to '__proto__' would set the prototype. If the prototype is frozen, an
+    // assignment to another inherited name would throw.
     const writable = { value, writable: true, enumerable: true, configurable: true };
     Object.defineProperty(frame.live, frame.key, writable);
   } else {

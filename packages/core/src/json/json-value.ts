@@ -1,4 +1,4 @@
-/** A JSON value. It is readonly: a value in a delta or a part is shared and never changes. */
+/** A JSON value. It is readonly, because deltas and parts share values. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
 /** A JSON array. */
 export type JsonArray = readonly JsonValue[];
@@ -7,7 +7,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Why a text is refused: it is not JSON, or it exceeds a limit. */
+/** The reason why a text is refused. It is not JSON, or it exceeds a limit. */
 export type JsonFailureCode =
   | 'syntax'
   | 'unexpected_end'
@@ -33,10 +33,10 @@ export type JsonResult =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly failure: JsonFailure };
 
-/** ContentLimits on a JSON text. */
+/** The limits on a JSON text. */
 export interface JsonLimits {
   /**
-   * The maximum number of nested arrays and objects, and so the maximum length of the path of a
+   * The maximum number of nested arrays and objects. It also limits the length of the path of a
    * change.
    */
   readonly maxDepth: number;
@@ -44,11 +44,14 @@ export interface JsonLimits {
   readonly maxTextLength: number;
   /**
    * The maximum number of values. Each opening bracket and each comma counts as one. Default:
-   * 1,048,576. Values need far more memory than their text; an empty array needs thirty times as
-   * much.
+   * 1,048,576. This limit exists because values need far more memory than their text. An empty
+   * array needs thirty times as much.
    */
   readonly maxValues?: number;
 }
 
-/** This number of values needs at most 100 MB, and only documents full of numbers have more. */
+/**
+ * The default of `maxValues`. This number of values needs at most 100 MB, and only documents full
+ * of numbers have more.
+ */
 export const defaultMaxValues: number = 2 ** 20;

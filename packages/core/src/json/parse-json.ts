@@ -5,11 +5,12 @@ import type { JsonArray, JsonLimits, JsonObject, JsonResult, JsonValue } from '.
 import { hasEscapedKey, isOverLimits } from './scan-json.ts';
 
 /**
- * Parses JSON without throwing. A failure has the position of the error. Texts that exceed the
+ * Parses JSON without throwing. A failure contains the position of the error. Texts that exceed the
  * limits and numbers outside of the range of a double are refused.
  *
- * @example parseJson('{"a":[1,2]}'); // { ok: true, value: { a: [1, 2] } } parseJson('{"a":[1,2}');
- * // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
+ * @example
+ * parseJson('{"a":[1,2]}'); // { ok: true, value: { a: [1, 2] } }
+ * parseJson('{"a":[1,2}'); // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
  */
 export function parseJson(text: string, limits: JsonLimits = defaultContentLimits): JsonResult {
   const isTooMuch = text.length > limits.maxTextLength || isOverLimits(text, limits);
@@ -23,12 +24,16 @@ function parseNatively(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    // The messages of engines differ, and some have no position. The scanner below finds it.
+    // The error messages of engines differ, and some have no position. `parseByHand` finds the
+    // position.
     return undefined;
   }
 }
 
-/** Much slower than JSON.parse, but it finds the position of an error and stops at the limits. */
+/**
+ * Parses with the scanner. It is much slower than JSON.parse, but it finds the position of an error
+ * and stops at the limits.
+ */
 function parseByHand(text: string, limits: JsonLimits): JsonResult {
   const tree = new JsonTree();
   const scanner = new JsonScanner(tree, limits);
@@ -40,9 +45,9 @@ function parseByHand(text: string, limits: JsonLimits): JsonResult {
 type Container = JsonArray | JsonObject;
 
 /**
- * Returns whether nesting and numbers are in range. It works level by level, so no depth can
- * overflow the stack. A value that a later duplicate key replaced is not checked; for long texts
- * isOverLimits has checked it.
+ * Returns whether nesting and numbers are in range. It works level by level, so that no depth can
+ * overflow the stack. It cannot check a value that a later duplicate key replaced. In long texts,
+ * `isOverLimits` has checked such values.
  */
 function isWithin(value: JsonValue, maxDepth: number): boolean {
   let level: Container[] = [[value]];
@@ -72,7 +77,10 @@ function inspectChild(child: JsonValue | undefined, deeper: Container[]): boolea
   return true;
 }
 
-/** Array.isArray does not narrow a readonly array, so this function does. */
+/**
+ * Returns whether a container is an array. `Array.isArray` alone does not narrow the type of a
+ * readonly array.
+ */
 function isArray(container: Container): container is JsonArray {
   return Array.isArray(container);
 }

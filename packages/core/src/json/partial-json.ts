@@ -9,13 +9,17 @@ export type { JsonPath } from './json-tree.ts';
 export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-value.ts';
 
 /**
- * The live value of JSON text that arrives in fragments. The cost of a fragment depends only on its
- * length. PartialJson accepts exactly the texts that JSON.parse accepts, however they are split.
+ * Parses JSON text that arrives in fragments, and has its current value at any time. The cost of a
+ * fragment depends only on its length. PartialJson accepts exactly the texts that JSON.parse accepts,
+ * however they are split.
  *
- * @example const json = new PartialJson(); json.feed('{"city":"Ber'); // set [] {}, set ['city']
- * 'Ber' json.feed('lin","days":3'); // append ['city'] 'lin'; the number can continue, so 3 is not
- * set yet json.value; // { city: 'Berlin' } json.feed('}'); // set ['days'] 3 json.end(); // { ok:
- * true, value: { city: 'Berlin', days: 3 } }
+ * @example
+ * const json = new PartialJson();
+ * json.feed('{"city":"Ber'); // set [] {}, set ['city'] 'Ber'
+ * json.feed('lin","days":3'); // append ['city'] 'lin'; 3 is not set yet, because more digits can follow
+ * json.value; // { city: 'Berlin' }
+ * json.feed('}'); // set ['days'] 3
+ * json.end(); // { ok: true, value: { city: 'Berlin', days: 3 } }
  */
 export class PartialJson {
   readonly #tree = new JsonTree();
@@ -27,8 +31,8 @@ export class PartialJson {
   }
 
   /**
-   * Adds a fragment and returns the changes. After a failure it returns no changes. Very many
-   * changes are returned as one, which sets the whole value (see JsonChange).
+   * Adds a fragment and returns the changes that it made. After a failure it returns no changes.
+   * Very many changes are returned as one, which sets the whole value (see JsonChange).
    */
   feed(fragment: string): readonly JsonChange[] {
     this.#scanner.scan(fragment);
@@ -36,8 +40,8 @@ export class PartialJson {
   }
 
   /**
-   * The value so far; undefined before it starts. It is an immutable snapshot: unchanged parts are
-   * the same objects as before, and a value that was read never changes.
+   * The value so far. Undefined before the value starts. It is an immutable snapshot, which shares
+   * unchanged parts with earlier snapshots.
    */
   get value(): JsonValue | undefined {
     return this.#tree.value;

@@ -1,11 +1,11 @@
 import { defaultMaxValues, type JsonLimits } from './json-value.ts';
 
 /**
- * Returns whether a long text has more levels or values than the limits allow. It counts brackets,
- * commas and quotes and needs no memory, while JSON.parse would first create all values, which can
- * take seconds and gigabytes. For a valid JSON text, and for any other text up to its error, the
- * result equals that of JsonScanner. Short texts are not checked: they contain few values, and
- * their depth is checked later.
+ * Returns whether a long text has more levels or values than the limits allow. It counts brackets
+ * and commas outside of strings and needs no memory. JSON.parse would first create all values,
+ * which can take seconds and gigabytes.
+ * For valid JSON, and for other text up to its error, the result equals that of JsonScanner. Short
+ * texts are not checked, because they contain few values and `parseJson` checks their depth later.
  */
 export function isOverLimits(text: string, limits: JsonLimits): boolean {
   const { maxDepth, maxValues = defaultMaxValues } = limits;
@@ -33,8 +33,8 @@ export function isOverLimits(text: string, limits: JsonLimits): boolean {
 }
 
 /**
- * JSON.parse needs at most 0.2 s and 100 MB for a text of this length. Checking a shorter text
- * could cost as much as parsing it.
+ * The length up to which a text is not checked. JSON.parse needs at most 0.2 s and 100 MB for a
+ * text of this length. Checking a shorter text could cost as much as parsing it.
  */
 const harmlessLength = 2 ** 20;
 
@@ -47,8 +47,8 @@ const brace = 123; // {
 const closingBrace = 125; // }
 
 /**
- * Returns the index of the closing quote of the string that contains `start`, or the end of the
- * text.
+ * Returns the index of the closing quote of the string that contains `start`. Returns the length of
+ * the text if the string has no closing quote.
  */
 function closingQuote(text: string, start: number): number {
   let index = text.indexOf('"', start);
@@ -56,7 +56,9 @@ function closingQuote(text: string, start: number): number {
   return index < 0 ? text.length : index;
 }
 
-/** A quote is escaped if an odd number of backslashes precedes it. */
+/**
+ * Returns whether a quote is escaped, that is, whether an odd number of backslashes precedes it.
+ */
 function isEscaped(text: string, index: number): boolean {
   let before = index - 1;
   while (text.charCodeAt(before) === backslash) before--;
@@ -66,10 +68,10 @@ function isEscaped(text: string, index: number): boolean {
 const colon = 58; // :
 
 /**
- * Returns whether a key in the text contains an escape. V8's JSON.parse reads such keys wrongly
- * after it has seen a key with a backslash in the same place: after {"\\":1} it reads {"\n":1} as
- * {"\\":1} (nodejs/node#63785). The function reads each character once, and only texts with an
- * escape.
+ * Returns whether a key in the text contains an escape. V8's JSON.parse can read such keys wrongly,
+ * after it has read a key with a backslash in the same place. For example, after {"\\":1} it reads
+ * {"\n":1} as {"\\":1} (nodejs/node#63785).
+ * The function reads each character at most once, and returns at once if the text has no backslash.
  */
 export function hasEscapedKey(text: string): boolean {
   let at = text.indexOf('\\');
@@ -90,7 +92,9 @@ function endOfString(text: string, at: number): number {
   return index + 1;
 }
 
-/** A string is a key if a colon follows it. */
+/**
+ * Returns whether the string that ends before `end` is a key, that is, whether a colon follows it.
+ */
 function isKey(text: string, end: number): boolean {
   let index = end;
   while (text.charCodeAt(index) <= 32) index++;

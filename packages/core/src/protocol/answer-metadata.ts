@@ -2,8 +2,8 @@ import type { JsonArray, JsonObject, JsonValue } from '../json/json-value.ts';
 import type { Item } from './item.ts';
 import type { Part } from './part.ts';
 
-// Providers report some things about an answer that are too special for fields of their own. They
-// are metadata of the part that they are about, or custom parts. These functions read them.
+// Providers report some data about an answer that has no field in the protocol. Such data is stored
+// in the metadata of its part, or in a custom part. The functions below read it.
 
 /** The log probability of one token of an answer. */
 export interface TokenLogprob {
@@ -14,7 +14,10 @@ export interface TokenLogprob {
   readonly top?: readonly { readonly token: string; readonly logprob: number }[];
 }
 
-/** Returns the log probabilities of a part's tokens. Empty if the request did not ask for them. */
+/**
+ * Returns the log probabilities of a part's tokens. The list is empty if the request did not ask
+ * for them.
+ */
 export function logprobsOf({ metadata }: Part): readonly TokenLogprob[] {
   return objects(metadata?.['logprobs']).flatMap((entry) => {
     const plain = tokenIn(entry);
@@ -24,15 +27,18 @@ export function logprobsOf({ metadata }: Part): readonly TokenLogprob[] {
   });
 }
 
-/** The sources of a text, as the provider's search found them. */
+/** The sources that the provider's search found for a text. */
 export interface Grounding {
   /** The searches that the provider made. */
   readonly queries: readonly string[];
-  /** Which passages of the text rest on which citations. */
+  /** The passages of the text, each with its sources. */
   readonly supports: readonly GroundingSupport[];
-  /** HTML that leads to the search. The provider's terms can require to show it. */
+  /**
+   * HTML of the provider that links to the search. The provider's terms can require that a user
+   * interface shows it.
+   */
   readonly searchEntryPoint?: string;
-  /** The web pages that the provider read, and whether it could. */
+  /** The web pages that the provider tried to read, with the status of each. */
   readonly urls: readonly { readonly url: string; readonly status: string }[];
 }
 
@@ -42,11 +48,11 @@ export interface GroundingSupport {
   /** The position in the text, in bytes of its UTF-8 form. */
   readonly start: number;
   readonly end?: number;
-  /** Positions in the provider's list of sources. */
+  /** Indices into the provider's list of sources. */
   readonly sources: readonly number[];
 }
 
-/** Returns the grounding of a text part. Undefined if the provider reported none. */
+/** Returns the grounding of a text part or custom part. Undefined if the provider reported none. */
 export function groundingOf(part: Part): Grounding | undefined {
   const own = part.kind === 'custom' && isObject(part.value) ? part.value : part.metadata;
   const grounding = own?.['grounding'];
@@ -77,8 +83,8 @@ export interface AlternativeAnswer {
 export const alternativeName = 'alternative';
 
 /**
- * Returns the other answers of an item, if the request asked for several. They are custom parts. They
- * are never sent back to a model and their tool calls never run.
+ * Returns the other answers in an item, if the request asked for several. They are custom parts.
+ * They are never sent back to a model, and their tool calls never run.
  */
 export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly AlternativeAnswer[] {
   return parts.flatMap((part) => {

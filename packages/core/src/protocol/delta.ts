@@ -14,7 +14,7 @@ export type Delta =
   | RetractPart
   | UnknownDelta;
 
-/** The fields of a part that are known at its start. The rest streams. */
+/** The fields of a part that are known at its start. The other fields stream or come at the end. */
 export type PartStart =
   | { readonly kind: 'text'; readonly mimeType?: string }
   | { readonly kind: 'reasoning'; readonly form: ReasoningForm }
@@ -46,7 +46,7 @@ export type BeginPart = {
   readonly itemId: ItemId;
 } & PartStart;
 
-/** Appends text to a part that grows by text. */
+/** Appends text to a text, reasoning, tool call or tool result part. */
 export interface AppendText {
   readonly type: 'append_text';
   readonly partId: PartId;
@@ -82,12 +82,18 @@ export interface SetMetadata {
 export interface CommitBuilt extends PartEnd {
   readonly type: 'commit_part';
   readonly partId: PartId;
-  /** The length of the appended content; 0 for parts that grow by replacement. */
+  /**
+   * The length of the appended content. It is 0 for structured and custom parts, which grow by
+   * replacement.
+   */
   readonly length: number;
   readonly part?: undefined;
 }
 
-/** Commits a part that arrived whole, or that replaces the streamed content of any kind. */
+/**
+ * Commits a part that arrived whole, or that replaces the streamed content. The part can be of any
+ * kind.
+ */
 export interface CommitWhole {
   readonly type: 'commit_part';
   readonly partId: PartId;
@@ -95,7 +101,7 @@ export interface CommitWhole {
   readonly part: Part;
 }
 
-/** Why a part was retracted. */
+/** The reason why a part was retracted. */
 export type RetractReason = 'aborted' | 'cut' | 'withdrawn' | (string & {});
 
 /** Removes the part, whether it is open or committed. */
@@ -105,7 +111,9 @@ export interface RetractPart {
   readonly reason: RetractReason;
 }
 
-/** A delta type of a later version. It is kept unchanged and folded to nothing. */
+/**
+ * A delta whose type belongs to a later version. It is stored unchanged, and the fold ignores it.
+ */
 export interface UnknownDelta {
   readonly type: 'unknown';
   readonly raw: JsonObject;
@@ -114,7 +122,7 @@ export interface UnknownDelta {
 type Given = { readonly [Field in keyof PartEnd]?: PartEnd[Field] | undefined };
 
 /**
- * Copies the known fields only, so that other fields of the object do not reach a delta or an
+ * Copies the known fields only, so that other fields of the object do not get into a delta or an
  * event.
  */
 export function partEnd(given: Given): PartEnd {

@@ -8,8 +8,9 @@ import type { ErrorInfo, Stop } from './stop.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * Something that happened. A fact carries the ids that it refers to and no content of parts, so it
- * can stay when the deltas around it are settled. Its turn and attempt are those of its record.
+ * Something that happened in a session. A fact contains ids but no content of parts, so it stays in
+ * the log when the deltas around it are settled. The turn and attempt of a fact are those of its
+ * record.
  */
 export type Fact =
   | ItemFact
@@ -39,7 +40,10 @@ export type ResponseFact =
       readonly itemId: ItemId;
       readonly provider: string;
       readonly model: string;
-      /** The names of the tools that the request offered. Missing: all tools of the agent. */
+      /**
+       * The names of the tools that the request offered. Absent if it offered all tools of the
+       * agent.
+       */
       readonly tools?: readonly string[];
     }
   /**
@@ -51,10 +55,12 @@ export type ResponseFact =
       readonly itemId: ItemId;
       readonly stop: Stop;
       readonly usage: Usage;
-      /** What else the provider reported. Absent if it reported nothing. */
+      /** Other data that the provider reported. Absent if it reported none. */
       readonly details?: ResponseDetails;
     }
-  /** The usage of the attempt so far. The last report of an attempt counts. */
+  /**
+   * The usage of the attempt so far. A later report for the same attempt replaces an earlier one.
+   */
   | { readonly type: 'usage_reported'; readonly usage: Usage }
   /** Retracts every part and item of the record's attempt. */
   | { readonly type: 'attempt_superseded'; readonly reason: string }
@@ -66,8 +72,8 @@ export type RunFact =
       readonly type: 'run_started';
       readonly runId: RunId;
       /**
-       * The trace that the run belongs to. The spans of the run are children of it in every
-       * process.
+       * The trace that the run belongs to. In every process, the spans of the run are children of
+       * this trace.
        */
       readonly trace?: TraceContext;
     }
@@ -80,7 +86,10 @@ export type RunFact =
   | {
       readonly type: 'command_consumed';
       readonly key: string;
-      /** Why the command had no effect, for example because its type is unknown. */
+      /**
+       * The reason why the command had no effect, for example an unknown type. Absent if it had an
+       * effect.
+       */
       readonly error?: ErrorInfo;
     }
   | {
@@ -89,14 +98,14 @@ export type RunFact =
       readonly itemIds: readonly ItemId[];
       readonly summary?: string;
       /**
-       * Items that later requests contain in a clipped form, with their maximum length in UTF-16
-       * units, because they did not fit into the model's context.
+       * Items that were too long for the model's context. Later requests contain each of them in a
+       * shortened form, with at most `maxLength` UTF-16 units.
        */
       readonly clipped?: readonly { readonly itemId: ItemId; readonly maxLength: number }[];
     }
   | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
 
-/** Why a tool call was rejected without running. */
+/** The reason why a tool call was rejected without running. */
 export type RejectionCode = 'invalid' | 'unknown' | 'denied' | 'aborted' | 'cut';
 
 /** Facts about tool calls, approvals and executions. */
@@ -113,13 +122,16 @@ export type ToolFact =
       readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly reason?: string;
-      /** The rule that a lasting answer would apply to, in addition to this call. */
+      /** The rule that a standing approval would cover, in addition to this call. */
       readonly rule?: string;
-      /** What the question is about, for example the real path of a file. An answer covers only this. */
+      /**
+       * The thing that the question is about, for example the real path of a file. An answer covers
+       * only this thing.
+       */
       readonly judged?: string;
       /**
-       * The sub-agent or the guardrail that asks. `toolCallId` and `name` are then those of the
-       * question, and no call of this session has that id.
+       * The sub-agent or the guardrail that asks. `toolCallId` and `name` then identify the
+       * question, and this session has no call with that id.
        */
       readonly from?: AskingAgent;
     }
@@ -130,14 +142,14 @@ export type ToolFact =
       readonly decision: 'allow' | 'deny';
       readonly reason?: string;
       readonly by?: string;
-      /** Replaces the input of the call, if the answer changed it. */
+      /** The input that replaces the input of the call, if the answer changed it. */
       readonly input?: JsonValue;
       /**
-       * The answer also applies to later calls under the same rule: until this time, or until the
-       * session ends.
+       * If present, the answer also covers later calls under the same rule, until this time or
+       * until the session ends.
        */
       readonly until?: number | 'session';
-      /** The session of the sub-agent, if the answer was given there instead of here. */
+      /** The session of the sub-agent, if the user answered in that session instead of this one. */
       readonly answeredIn?: SessionId;
     }
   /** The call waits for a client that runs the tool and sends its output. */
@@ -145,7 +157,7 @@ export type ToolFact =
       readonly type: 'tool_output_asked';
       readonly toolCallId: ToolCallId;
       readonly name: string;
-      /** The input for the client, if the user or a guardrail changed it. */
+      /** The input that the client uses, if the user or a guardrail changed the model's input. */
       readonly input?: JsonValue;
     }
   | {
@@ -153,11 +165,11 @@ export type ToolFact =
       readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly executionId: ExecutionId;
-      /** One line for people. */
+      /** One line that describes the execution for people. */
       readonly summary: string;
       /**
-       * The session of the sub-agent that this execution runs. A later execution of the same call
-       * continues it, if this one was parked or lost.
+       * The session of the sub-agent that this execution runs. If this execution was parked or
+       * lost, a later execution of the same call continues that session.
        */
       readonly child?: SessionId;
     }
@@ -168,14 +180,14 @@ export type ToolFact =
       readonly executionId: ExecutionId;
       readonly isError: boolean;
       /**
-       * `discarded` with its attempt, `lost` with its process, or `parked` because its sub-agent
-       * waits for an answer. In these cases there is no result.
+       * `discarded`: the attempt was superseded. `lost`: the process died. `parked`: the sub-agent
+       * waits for an answer. Only a `completed` execution has a result.
        */
       readonly outcome: 'completed' | 'discarded' | 'lost' | 'parked';
     }
   /**
-   * The usage of one attempt of a sub-agent, so that the totals of this session include it. The last
-   * report of an attempt counts.
+   * The usage of one attempt of a sub-agent. The totals of this session include it. A later report
+   * for the same attempt replaces an earlier one.
    */
   | {
       readonly type: 'child_usage_reported';
@@ -186,13 +198,18 @@ export type ToolFact =
       readonly usage: Usage;
     };
 
-/** What a guardrail checks. */
+/** The thing that a guardrail checks. */
 export type GuardrailPlace = 'input' | 'output' | 'tool_call';
 
-/** What a guardrail decided. `error`: it failed, and the run ends with an error. */
+/**
+ * The decision of a guardrail. `error` means that the guardrail failed, and the run ends with an
+ * error.
+ */
 export type GuardrailVerdict = 'pass' | 'stop' | 'change' | 'ask' | 'error';
 
-/** The verdict of a guardrail. A verdict on the log is not asked for again. */
+/**
+ * The verdict of a guardrail. The guardrail is not called again for a verdict that is on the log.
+ */
 export interface GuardrailFact {
   readonly type: 'guardrail_applied';
   /** The name of the guardrail. */
@@ -200,19 +217,22 @@ export interface GuardrailFact {
   readonly on: GuardrailPlace;
   readonly verdict: GuardrailVerdict;
   readonly reason?: string;
-  /** The item that was checked: an input, or the answer as it is after the verdict. */
+  /** The item that was checked: an input, or the answer after a change by the guardrail. */
   readonly itemId?: ItemId;
   /** The call that was checked. */
   readonly toolCallId?: ToolCallId;
-  /** The item that requests contain instead of the input. Present if an input was changed. */
+  /**
+   * The item that requests contain instead of the input. Present only if the guardrail changed the
+   * input.
+   */
   readonly replacedBy?: ItemId;
-  /** Replaces the input of the call, if the verdict changed it. */
+  /** The input that replaces the input of the call, if the guardrail changed it. */
   readonly input?: JsonValue;
 }
 
 /**
- * Who asks a question that no call of this session asks: a sub-agent, or a guardrail. The question of
- * a guardrail about an item has its own id as `toolCallId`.
+ * Identifies the sub-agent or the guardrail that asks a question. If a guardrail asks about an item,
+ * `toolCallId` is the id of the question itself.
  */
 export interface AskingAgent {
   /** The call of this session that runs the sub-agent. */
@@ -221,7 +241,10 @@ export interface AskingAgent {
   readonly agents: readonly string[];
   /** The session of the agent that asks. */
   readonly session: SessionId;
-  /** The input of the call that it asks about, as the model wrote it, or as a guardrail changed it. */
+  /**
+   * The input of the call that the question is about, as the model wrote it or as a guardrail
+   * changed it.
+   */
   readonly input: JsonValue;
   /** The item that a guardrail asks about. */
   readonly itemId?: ItemId;
@@ -229,7 +252,7 @@ export interface AskingAgent {
 
 /** One attempt at a model request, in the session of a sub-agent. */
 export interface ChildAttempt {
-  /** The session of the sub-agent, or of a sub-agent of it. */
+  /** The session of a sub-agent at any depth. */
   readonly session: SessionId;
   /** The name of the agent. */
   readonly agent: string;
@@ -260,7 +283,9 @@ export interface SettledPart {
   readonly part: Part;
 }
 
-/** A fact type of a later version. It is kept unchanged and folded to nothing. */
+/**
+ * A fact whose type belongs to a later version. It is stored unchanged, and the fold ignores it.
+ */
 export interface UnknownFact {
   readonly type: 'unknown';
   readonly raw: JsonObject;

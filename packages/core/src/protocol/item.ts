@@ -24,9 +24,9 @@ export interface Item {
   readonly kind: ItemKind;
   readonly author?: Author;
   readonly parts: readonly Part[];
-  /** How the item ended. Absent while it is open, and for items that cannot stop early. */
+  /** How the item ended. Absent while the item is open, and for items that cannot stop early. */
   readonly stop?: Stop;
-  /** The content was removed on purpose. */
+  /** True if the content was removed on purpose. */
   readonly redacted?: true;
   readonly metadata?: Metadata;
 }

@@ -1,7 +1,7 @@
 import type { ToolCallId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 
-/** A finished piece of content. It does not depend on the deltas that built it. */
+/** A finished piece of content. It does not refer to the deltas that built it. */
 export type Part =
   | TextPart
   | ReasoningPart
@@ -16,13 +16,13 @@ export type Part =
 export type PartKind = Part['kind'];
 
 interface Common {
-  /** The part was cut off by an abort, an error, or the death of its process. */
+  /** True if an abort, an error or the death of the process cut the part off. */
   readonly partial?: true;
   readonly metadata?: Metadata;
   readonly providerState?: ProviderState;
 }
 
-/** Text. */
+/** A text, for example of an answer or of a user's message. */
 export interface TextPart extends Common {
   readonly kind: 'text';
   readonly text: string;
@@ -34,7 +34,8 @@ export interface TextPart extends Common {
 }
 
 /**
- * What the provider shows of the model's reasoning: the full text, a summary, or nothing readable.
+ * The form in which the provider shows the model's reasoning: the full text, a summary, or nothing
+ * readable.
  */
 export type ReasoningForm = 'full' | 'summary' | 'redacted';
 
@@ -44,7 +45,7 @@ export interface ReasoningPart extends Common {
   readonly text: string;
   readonly form: ReasoningForm;
   /**
-   * The provider's proof that the text is unaltered. Other data that it requires is in
+   * The provider's proof that the text was not changed. Other data that the provider needs is in
    * `providerState`.
    */
   readonly signature?: string;
@@ -55,9 +56,12 @@ export interface ToolCallPart extends Common {
   readonly kind: 'tool_call';
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** The JSON text exactly as the model wrote it. */
+  /** The arguments as JSON text, exactly as the model wrote them. */
   readonly arguments: string;
-  /** The parsed arguments; absent if the text is not JSON. It is derived and never on the wire. */
+  /**
+   * The parsed arguments. Absent if `arguments` is not JSON. The field is derived and is never
+   * encoded.
+   */
   readonly input?: JsonValue;
 }
 
@@ -75,7 +79,7 @@ export interface ToolResultPart extends Common {
   readonly attachments?: readonly (MediaPart | FilePart)[];
 }
 
-/** Output that the request described by a schema. */
+/** Output in the form of the schema that the request contained. */
 export interface StructuredPart extends Common {
   readonly kind: 'structured';
   readonly value: JsonValue;
@@ -98,7 +102,8 @@ export interface FilePart extends Common {
 }
 
 /**
- * Any other content with its data: blocks of hosted tools, citations, content of an application.
+ * Other content with a name and a value, for example of hosted tools, citations, or content of an
+ * application.
  */
 export interface CustomPart extends Common {
   readonly kind: 'custom';
@@ -122,7 +127,7 @@ export type Source =
  */
 export interface ProviderFile {
   readonly type: 'provider_file';
-  /** For example `openai`, `anthropic` or `gemini`. */
+  /** The provider's name, for example `openai`, `anthropic` or `gemini`. */
   readonly provider: string;
   /** The provider's id of the file. For Gemini, its URI. */
   readonly id: string;
@@ -131,7 +136,7 @@ export interface ProviderFile {
 /** How a part of each kind grows while it streams. */
 export type Medium = 'text' | 'bytes' | 'value';
 
-/** Returns how parts of a kind grow. */
+/** Maps each kind of part to the way it grows while it streams. */
 export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
   text: 'text',
   reasoning: 'text',
@@ -143,7 +148,7 @@ export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
   file: 'bytes',
 };
 
-/** Free annotations. They stay with the thing that they annotate and have no effect on the fold. */
+/** Annotations with any fields. They have no effect on the fold. */
 export type Metadata = JsonObject;
 
 /**

@@ -39,10 +39,14 @@ const sayings: { readonly [Code in Refusal]: string } = {
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
 };
 
-// Ids and types from outside can have any length, but an error message must stay short.
+// The maximum length of an id or type in an error message. Ids and types from outside can be very
+// long.
 const maxShown = 100;
 
-/** The protocol does not allow this sequence. The refused record changed nothing. */
+/**
+ * Thrown if the protocol does not allow a record after the records before it. The refused record
+ * changed nothing.
+ */
 export class ProtocolError extends MillraceError<Refusal> {
   constructor(code: Refusal, what: string, given: ErrorPlace, options?: ErrorOptions) {
     const place = shortened(given);

@@ -10,9 +10,9 @@ interface RecordHead {
   readonly offset: number;
   /** Milliseconds since 1970 on the writer's clock. Use it for display, never for ordering. */
   readonly time: number;
-  /** The turn; 0 outside of any turn. */
+  /** The turn. It is 0 outside of any turn. */
   readonly turn: number;
-  /** The attempt; 0 if the record does not belong to one attempt at the turn's request. */
+  /** The attempt. It is 0 if the record does not belong to one attempt at the turn's request. */
   readonly attempt: number;
   /** The writer: the driver, or a producer that the driver admitted for one request or call. */
   readonly producer: string;
@@ -30,7 +30,7 @@ export interface FactRecord extends RecordHead {
   readonly delta?: undefined;
 }
 
-/** The part of a record that a writer provides. The log adds the rest. */
+/** The fields of a record that a writer provides. The log adds the other fields. */
 export type DraftRecord = { readonly turn: number; readonly attempt: number } & (
   | { readonly delta: Delta; readonly fact?: undefined }
   | { readonly fact: Fact; readonly delta?: undefined }
@@ -40,8 +40,8 @@ export type DraftRecord = { readonly turn: number; readonly attempt: number } & 
 export type LogRecord = DeltaRecord | FactRecord;
 
 /**
- * Everything in the log after the offset `after`, up to `through`, in order. Offsets in a batch can
- * have gaps, because appends were merged or a turn was settled.
+ * All records after the offset `after`, up to and including `through`, in order. The offsets in a
+ * batch can have gaps, because appends were merged or a turn was settled.
  */
 export interface Batch {
   readonly after: number;

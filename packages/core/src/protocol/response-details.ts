@@ -2,15 +2,15 @@ import type { JsonObject } from '../json/json-value.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * What a provider reported about a response beside its content, its stop reason and its usage. Each
- * field is absent if the provider did not report it. It contains no content of parts.
+ * Data that a provider reported about a response, in addition to content, stop reason and usage. A
+ * field is absent if the provider did not report it. No field contains content of parts.
  */
 export interface ResponseDetails {
   /** The model that answered. It can be more exact than the requested name. */
   readonly model?: string;
-  /** The provider's id of the response. Its support asks for it. */
+  /** The provider's id of the response. The provider's support needs it to find the response. */
   readonly responseId?: string;
-  /** The provider behind a router, as the router names it. */
+  /** The name of the provider that answered, if the request went to a router. */
   readonly upstream?: string;
   /** The tier that served the request, which can change its price: `default`, `flex`, `priority`. */
   readonly serviceTier?: string;
@@ -24,15 +24,15 @@ export interface ResponseDetails {
   readonly container?: ContainerInfo;
   /** Moderation results, content filters and safety ratings. */
   readonly safety?: readonly SafetyRating[];
-  /** How long the provider worked, by its own clock. */
+  /** The times that the provider needed, by its own clock. */
   readonly timings?: ResponseTimings;
   /** The provider and model that answered, if a wrapper chose another than the requested one. */
   readonly answeredBy?: ModelName;
-  /** Requests that were also sent for this answer: failed ones, and those that were too slow. */
+  /** Other requests that were sent for this answer. They failed or were too slow. */
   readonly otherRequests?: readonly OtherRequest[];
   /** True if the answer came from a cache of whole answers. Its usage is 0. */
   readonly fromCache?: true;
-  /** Fields of the provider that have no name here, in its own format. */
+  /** Fields of the provider that have no field here, in the provider's own format. */
   readonly other?: JsonObject;
 }
 
@@ -60,13 +60,13 @@ export interface SafetyRating {
   readonly score?: number;
   /** Whether the filter found this category. */
   readonly flagged?: boolean;
-  /** Whether the filter removed content because of it. */
+  /** Whether the filter removed content because it found this category. */
   readonly blocked?: boolean;
 }
 
-/** Durations in milliseconds. */
+/** The durations of the steps of a response, in milliseconds, by the provider's clock. */
 export interface ResponseTimings {
-  /** The time before the work began. */
+  /** The time that the request waited before the work began. */
   readonly queueMs?: number;
   /** The time for reading the input. */
   readonly inputMs?: number;
@@ -78,7 +78,10 @@ export interface ResponseTimings {
 
 /** A request whose answer was not used. Its usage is part of the usage of the response. */
 export interface OtherRequest extends ModelName {
-  /** The kind of the error, `slow` if another request was sent instead, or `lost` to a faster one. */
+  /**
+   * The kind of the error. Otherwise `slow` if another request replaced it, or `lost` if another
+   * request was faster.
+   */
   readonly outcome: string;
   readonly usage: Usage;
 }

@@ -23,7 +23,7 @@ export interface Stop {
   readonly cause?: string;
 }
 
-/** An error as data that a record or an event can carry. */
+/** The code and message of an error, in a form that a record or an event can contain. */
 export interface ErrorInfo {
   readonly code: string;
   readonly message: string;

@@ -1,27 +1,27 @@
 /** Tokens and costs of one attempt, or the sum of several. */
 export interface Usage {
-  /** All tokens sent, cached or not. */
+  /** The number of tokens sent, including those from the cache. */
   readonly input: number;
-  /** All tokens generated, including reasoning. */
+  /** The number of tokens generated, including reasoning. */
   readonly output: number;
-  /** The part of `input` that came from the provider's cache. */
+  /** The number of `input` tokens that came from the provider's cache. */
   readonly cacheRead: number;
-  /** The part of `input` that was written to the provider's cache. */
+  /** The number of `input` tokens that were written to the provider's cache. */
   readonly cacheWrite: number;
   /**
-   * The part of `cacheWrite` with a longer lifetime, which can cost more. Absent means 0. Anthropic:
-   * one hour instead of five minutes.
+   * The number of `cacheWrite` tokens with a longer lifetime, which can cost more. For Anthropic:
+   * one hour instead of five minutes. Absent means 0.
    */
   readonly cacheWriteLong?: number;
-  /** The part of `output` that was reasoning. */
+  /** The number of `output` tokens that were reasoning. */
   readonly reasoning: number;
   /** Whether some numbers are estimates, because the provider did not report them. */
   readonly estimated: boolean;
   /** One entry per currency. */
   readonly costs: readonly Cost[];
   /**
-   * What is billed beside tokens, in the provider's words: `{ web_search_requests: 2 }`. Absent
-   * means nothing.
+   * Other things that the provider bills, in the provider's words: `{ web_search_requests: 2 }`.
+   * Absent means none.
    */
   readonly billed?: Readonly<Record<string, number>>;
 }
@@ -46,8 +46,8 @@ export const noUsage: Usage = {
 };
 
 /**
- * The share of the input tokens that came from the provider's cache, as a whole number of percent.
- * Undefined if nothing was sent.
+ * Returns the share of the input tokens that came from the provider's cache, in percent, rounded.
+ * Returns undefined if no tokens were sent.
  */
 export function cachedPercent({ input, cacheRead }: Usage): number | undefined {
   return input > 0 ? Math.round((cacheRead / input) * 100) : undefined;
@@ -68,7 +68,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Adds the fields that most usages do not have. */
+/** Returns the sum of `cacheWriteLong`. The result has no field if neither usage has it. */
 function addedLong(a: Usage, b: Usage): Pick<Usage, 'cacheWriteLong'> {
   if (a.cacheWriteLong === undefined && b.cacheWriteLong === undefined) return {};
   return { cacheWriteLong: (a.cacheWriteLong ?? 0) + (b.cacheWriteLong ?? 0) };
@@ -105,7 +105,9 @@ export function addDecimals(a: string, b: string): string {
   return written(scaled(a, decimals) + scaled(b, decimals), decimals);
 }
 
-/** Returns a number below, at or above 0 if `a` is below, at or above `b`. */
+/**
+ * Compares two decimals: returns -1 if `a` is smaller, 1 if `a` is larger, and 0 if they are equal.
+ */
 export function compareDecimals(a: string, b: string): number {
   const decimals = Math.max(decimalsOf(a), decimalsOf(b));
   const [one, other] = [scaled(a, decimals), scaled(b, decimals)];

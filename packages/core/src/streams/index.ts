@@ -23,3 +23,5 @@ export {
   waitsForClient,
 } from './step-chunks.ts';
 export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';
+export type { UiApproval, UiMessage, UiPart, UiToolPart } from './ui-message.ts';
+export { UiMessages } from './ui-messages.ts';

@@ -1,27 +1,27 @@
 import type { RunId } from '../ids.ts';
 import type { LogRecord } from '../protocol/record.ts';
 
-/** Where a reader is between runs. */
+/** The state of `joinParkedRuns` between two batches of records. */
 export interface ParkedState {
-  /** The run of the last message. */
+  /** The run whose id the current message has. */
   readonly run: RunId | undefined;
-  /** The last run is parked. */
+  /** Whether the last run is parked. */
   readonly isParked: boolean;
 }
 
-/** A record of a message. */
+/** A record, and whether it is visible in the message. */
 export interface JoinedRecord {
   readonly record: LogRecord;
   /**
-   * The record ends a parked run or starts the run that continues it. Both are invisible in the
-   * message.
+   * True if the record ends a parked run or starts the run that continues it. The message shows
+   * neither.
    */
   readonly isParkBoundary: boolean;
 }
 
 /**
- * Joins parked runs with the runs that continue them, because they are one message for the AI SDK.
- * Later runs get the id of the first one.
+ * Joins parked runs with the runs that continue them, because together they are one message of the
+ * AI SDK. When a later run finishes, its record gets the id of the first run.
  */
 export function joinParkedRuns(
   records: readonly LogRecord[],
@@ -40,7 +40,7 @@ export function joinParkedRuns(
   return { joined, after: { run, isParked } };
 }
 
-/** Whether the last run is parked after a record. */
+/** Returns whether the last run is parked after the record. */
 export function isParkedAfter(isParked: boolean, record: LogRecord): boolean {
   const type = record.fact?.type;
   return type === 'run_started' || type === 'run_finished' ? parksRun(record) : isParked;

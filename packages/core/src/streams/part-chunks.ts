@@ -6,18 +6,18 @@ import type { PartId, ToolCallId } from '../ids.ts';
 import type { FilePart, MediaPart, Part, ToolCallPart, ToolResultPart } from '../protocol/part.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** All chunks of a part in its current state. */
+/** Returns all chunks of a part, with its current content. */
 export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
   if (part !== undefined) return wholeChunks(state, id, part);
   const open = findOpen(state, id);
   return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
 }
 
-/** How a part streams. Undefined if it is sent only when it is complete. */
+/** Returns how a part streams. Undefined if the part is sent only when it is complete. */
 export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
   switch (begin.kind) {
     case 'text':
-      // JSON is shown as a value, which is known only at its end.
+      // JSON is sent as a value, which is known only at the end of the part.
       return begin.mimeType === 'application/json' ? undefined : 'text';
     case 'reasoning':
       return 'reasoning';
@@ -39,7 +39,10 @@ function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 
   return { type: 'tool-input-start', toolCallId, toolName: name };
 }
 
-/** The chunks for appended text. Progress of a tool is not kept, because the result replaces it. */
+/**
+ * Returns the chunks for appended text. There are none for the progress of a tool, because the
+ * tool's result replaces it.
+ */
 export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
   const { id, begin } = open;
   const kind = streamKind(open);
@@ -52,7 +55,7 @@ export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
     : [];
 }
 
-/** The chunks of a complete part. */
+/** Returns the chunks of a complete part. */
 export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
   switch (part.kind) {
     case 'text':
@@ -63,7 +66,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
       return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
-      return [toolInputStart(part), toolInputEnd(part)];
+      return [toolInputStart(part), toolInputEnd(withInputOfClient(state, part))];
     case 'tool_result':
       return resultChunks(state, part);
     case 'structured':
@@ -76,6 +79,12 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
   }
 }
 
+/** The call as the client has to run it: the user or a guardrail may have changed its input. */
+function withInputOfClient({ awaited }: FoldState, part: ToolCallPart): ToolCallPart {
+  const input = awaited.find(({ toolCallId }) => toolCallId === part.toolCallId)?.input;
+  return input === undefined ? part : { ...part, input };
+}
+
 export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
   const call = { toolCallId, toolName: name };
   if (input !== undefined) return { type: 'tool-input-available', ...call, input };
@@ -83,7 +92,10 @@ export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolC
   return { type: 'tool-input-error', ...call, input: text, errorText };
 }
 
-/** Clients reject a result without its call, so a missing call is sent too. */
+/**
+ * Returns the chunks of a tool result. Clients reject a result without its call, so the call is
+ * sent too if the message does not contain it.
+ */
 function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
   const { toolCallId, name, text, value, isError } = part;
   const result: UiChunk = isError
@@ -116,12 +128,21 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
   }
 }
 
-/** The items of the current run, in order. */
+/** The items of each run. A restated session reads them once per run and once per result. */
+const itemsByRun = new WeakMap<FoldState['items'], ReadonlyMap<unknown, readonly ItemState[]>>();
+
+/** Returns the items of the current run, in order. */
 export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
-  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+  if (run === undefined) return [];
+  let byRun = itemsByRun.get(items);
+  if (byRun === undefined) {
+    byRun = Map.groupBy(toArray(items), (item) => item.run);
+    itemsByRun.set(items, byRun);
+  }
+  return byRun.get(run) ?? [];
 }
 
-/** True if the current message contains the call. */
+/** Returns whether the current message contains the call. */
 export function hasCall(state: FoldState, id: ToolCallId): boolean {
   return itemsOfRun(state).some(({ parts }) =>
     parts.some((slot) => {
@@ -133,7 +154,7 @@ export function hasCall(state: FoldState, id: ToolCallId): boolean {
   );
 }
 
-/** Finds a call in any run. */
+/** Returns the call with this id from any run, or undefined. */
 function findCall(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
   for (const { parts } of toArray(state.items).toReversed()) {
     for (const { part } of parts) {

@@ -29,7 +29,7 @@ import {
 import type { FinishReason, UiChunk } from './ui-chunk.ts';
 
 /**
- * Converts a record to chunks of the AI SDK. A run is one assistant message, and a turn is one
+ * Converts a record to chunks of the AI SDK. One run is one assistant message, and one turn is one
  * step.
  */
 export function recordChunks(
@@ -41,7 +41,7 @@ export function recordChunks(
   return factChunks(before, fact, turn, after);
 }
 
-/** The current message from its start. Empty if no run is active. */
+/** Returns the chunks of the current message from its start. Empty if no run is active. */
 export function restateMessage(state: FoldState): readonly UiChunk[] {
   if (state.run === undefined) return [];
   const chunks = [...messageChunks(state), ...pendingApprovalChunks(state)];
@@ -64,7 +64,7 @@ function factChunks(
   }
 }
 
-/** Chunks for a fact within a run. */
+/** Returns the chunks for a fact within a run. */
 function runFactChunks(
   before: FoldState,
   fact: Fact,
@@ -111,7 +111,8 @@ function runFactChunks(
 function deltaChunks(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
   if (delta.type === 'unknown') return [];
   const open = findOpen(before, delta.partId);
-  // Open parts have their item id, which avoids a search. Most records concern open parts.
+  // An open part contains its item id, so its item is found faster. Most records are about open
+  // parts.
   const item =
     open === undefined
       ? findItemOfPart(delta.type === 'retract_part' ? before : after, delta.partId)
@@ -172,7 +173,7 @@ function partOf(state: FoldState, id: PartId): Part | undefined {
   return findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
 }
 
-/** The id of the message of the current run. */
+/** Returns the id of the message of the current run. */
 export function messageId({ session, run }: Pick<FoldState, 'session' | 'run'>): string {
   return `${session}.${run}`;
 }
@@ -192,7 +193,10 @@ const finishReasons: { readonly [Reason in StopReason]: FinishReason } = {
   unknown: 'other',
 };
 
-/** The chunks that end a run. Clients stop reading at an error, so it comes last. */
+/**
+ * Returns the chunks that end a run. The error chunk comes last, because clients stop reading at an
+ * error.
+ */
 export function finishChunks({ reason, cause }: Stop): readonly UiChunk[] {
   const finish: UiChunk = { type: 'finish', finishReason: finishReasons[reason] };
   const why = cause === undefined ? {} : { reason: cause };

@@ -1,12 +1,12 @@
 /** One event of an SSE stream. */
 export interface Frame {
   /**
-   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
-   * without an id.
+   * `offset`, or `offset.k` for the k-th event of a record. Without an id, a client cannot resume
+   * at this frame.
    */
   readonly id?: string | undefined;
   readonly event?: string | undefined;
-  /** One line of JSON. */
+  /** The data of the event, as one line of JSON. */
   readonly data: string;
 }
 
@@ -22,13 +22,17 @@ const lineEnd = /\r\n|\r|\n/;
 const lineEnds = /[\r\n]+/g;
 
 /**
- * Encodes a frame. The id comes first, so that a frame can be found inside encoded bytes.
+ * Encodes a frame as SSE text. The id comes first, so that code can find a frame by its id in the
+ * encoded bytes.
  */
 export function encodeFrame(frame: Frame): string {
   return frameText(frame, '');
 }
 
-/** Encodes frames. `idEnd` is added to each id, such as the incarnation of a session. */
+/**
+ * Encodes frames as SSE text. `idEnd` is appended to each id, for example the incarnation of a
+ * session.
+ */
 export function encodeFrames(frames: readonly Frame[], idEnd: string): string {
   let text = '';
   for (const frame of frames) text += frameText(frame, idEnd);
@@ -42,7 +46,7 @@ function frameText({ id, event, data }: Frame, idEnd: string): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/** Encodes a comment. Clients ignore it; it keeps idle connections open. */
+/** Encodes an SSE comment. Clients ignore comments. They keep idle connections open. */
 export function encodeComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }

@@ -5,12 +5,15 @@ import type { Fact } from '../protocol/fact.ts';
 import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** True if the item belongs to the assistant's message. */
+/** Returns whether the item belongs to the assistant's message. */
 export function isStepItem({ kind, turn }: ItemState): boolean {
   return turn > 0 && (kind === 'assistant' || kind === 'tool');
 }
 
-/** True if the turn has started a step. This includes a turn whose only attempt was superseded. */
+/**
+ * Returns whether the turn has started a step. This includes a turn whose only attempt was
+ * superseded.
+ */
 export function hasStep(state: FoldState, turn: number): boolean {
   return (
     state.superseded.some((tried) => tried.turn === turn) ||
@@ -18,14 +21,17 @@ export function hasStep(state: FoldState, turn: number): boolean {
   );
 }
 
-/** The message so far, from within the step of this turn. */
+/**
+ * Returns the chunks of the message from the step of this turn on, without the chunk that starts
+ * the step.
+ */
 export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
   const items = itemsOfRun(state);
   const start = items.findIndex((item) => isStepItem(item) && item.turn === turn);
   return start < 0 ? [] : messageChunks(state, items.slice(start)).slice(1);
 }
 
-/** The whole message so far. */
+/** Returns the chunks of the whole message so far. */
 export function messageChunks(
   state: FoldState,
   items: readonly ItemState[] = itemsOfRun(state),
@@ -43,18 +49,21 @@ export function messageChunks(
   return isWaiting ? [...chunks, { type: 'start-step' }] : chunks;
 }
 
-/** Sends the current step again, because the protocol can only reset a whole step. */
+/**
+ * Returns the chunks that reset the current step and send it again. The AI SDK's protocol can only
+ * reset a whole step.
+ */
 export function restateStep(state: FoldState): readonly UiChunk[] {
   const chunks = stepItems(state).flatMap((item) => itemChunks(state, item));
   return [{ type: 'reset-step' }, ...chunks, ...pendingApprovalChunks(state)];
 }
 
-/** True if the item belongs to the current step. */
+/** Returns whether the item belongs to the current step. */
 export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
   return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
 }
 
-/** The items after the last start of a step. */
+/** Returns the items after the last start of a step. */
 function stepItems(state: FoldState): readonly ItemState[] {
   const items = itemsOfRun(state);
   const last = items.findLast(isStepItem)?.turn;
@@ -69,8 +78,8 @@ function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
 }
 
 /**
- * A message that the user sent during the answer. Earlier messages are omitted, because the client
- * has them.
+ * Returns the chunk for a message that the user sent during the answer. Returns none for an earlier
+ * message, because the client already has it.
  */
 export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
   const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
@@ -88,8 +97,10 @@ type ApprovalQuestion = Pick<AskedApproval, 'toolCallId' | 'name'> & {
 type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
 /**
- * Asks for an approval. A call has one question at a time, so the call's id is also the approval's
- * id. The call of a sub-agent is on another log. It is in the message while its question is pending.
+ * Returns the chunks that ask for an approval. A call has one question at a time, so the call's id
+ * is also the approval's id.
+ * The call of a sub-agent is on another log. The message contains that call while its question is
+ * pending.
  */
 export function approvalRequestChunks(
   state: FoldState,
@@ -103,8 +114,9 @@ export function approvalRequestChunks(
 }
 
 /**
- * The call of a sub-agent. The call that runs the sub-agent gets an output for now, because the
- * AI SDK sends answers only when no other call of the step is unfinished. The real output replaces it.
+ * Returns the chunks for the call of a sub-agent. The call of this session that runs the sub-agent
+ * gets a temporary output, which the real output replaces later.
+ * The reason is that the AI SDK sends answers only when no other call of the step is unfinished.
  */
 function childCallChunks(
   state: FoldState,
@@ -117,12 +129,15 @@ function childCallChunks(
   return [...before, { type: 'tool-input-available', ...call, input }];
 }
 
-/** All pending approvals. */
+/** Returns the chunks of all pending approvals. */
 export function pendingApprovalChunks(state: FoldState): readonly UiChunk[] {
   return state.asked.flatMap((one) => approvalRequestChunks(state, one));
 }
 
-/** Reports the answer to an approval. Clients reject an answer without a question. */
+/**
+ * Returns the chunks for the answer to an approval. Returns none if the question was not shown,
+ * because clients reject an answer without its question.
+ */
 export function approvalAnswerChunks(
   before: FoldState,
   { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,
@@ -135,7 +150,10 @@ export function approvalAnswerChunks(
   return [{ type: 'tool-approval-response', approvalId: toolCallId, approved, ...why }];
 }
 
-/** Removes the calls of sub-agents from the step when their questions are no longer pending. */
+/**
+ * Returns the chunks that remove calls of sub-agents from the step after their questions were
+ * answered or dropped.
+ */
 export function closedQuestionChunks(before: FoldState, after: FoldState): readonly UiChunk[] {
   if (before.asked === after.asked) return [];
   const isClosed = ({ from, toolCallId }: AskedApproval) =>
@@ -144,19 +162,19 @@ export function closedQuestionChunks(before: FoldState, after: FoldState): reado
 }
 
 /**
- * True if the run cannot continue without an approval, or without the output of a tool that the client
- * runs. The AI SDK's client sends its answers after a stream has ended, so the stream must end here.
+ * Returns whether the run waits for an approval, or for the output of a tool that the client runs.
+ * The AI SDK's client sends its answers only after a stream has ended, so the stream must end then.
  */
 export function waitsForClient({ run, asked, awaited, items }: FoldState): boolean {
   const turn = asked[0]?.turn ?? awaited[0]?.turn;
   if (run === undefined || turn === undefined) return false;
-  // A guardrail asks about an item before the calls of the turn run.
+  // A guardrail that asks about an item asks before the calls of the turn run.
   if (asked.some(({ toolCallId, from }) => from?.toolCallId === toolCallId)) return true;
   const ours = toArray(items).filter((item) => item.turn === turn);
   if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
     return false;
   const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
-  // A call whose sub-agent asks waits too.
+  // A call also waits if its sub-agent asks.
   const settled = new Set<string>(asked.map((one) => one.from?.toolCallId ?? one.toolCallId));
   for (const { toolCallId } of awaited) settled.add(toolCallId);
   for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
@@ -164,8 +182,8 @@ export function waitsForClient({ run, asked, awaited, items }: FoldState): boole
 }
 
 /**
- * Restates calls that the client has run already. The AI SDK's client runs a tool again when its input
- * is available again, so the input is sent as if it streamed.
+ * Changes the chunks of calls that the client has already run. The AI SDK's client runs a tool
+ * again if its input becomes available again. The input is therefore sent as a delta.
  */
 export function hideCalls(
   chunks: readonly UiChunk[],

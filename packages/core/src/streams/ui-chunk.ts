@@ -19,7 +19,7 @@ export type UiChunk =
       readonly type: `data-${string}`;
       readonly id?: string;
       readonly data: JsonValue;
-      /** Delivered to listeners, but not stored in the message. */
+      /** If true, the client passes the chunk to listeners but does not store it in the message. */
       readonly transient?: true;
     }
   | {
@@ -33,7 +33,7 @@ export type UiChunk =
 
 type TextType<Word extends string> = `text-${Word}` | `reasoning-${Word}`;
 
-/** Why a message ended, in the words of the AI SDK. */
+/** The reason why a message ended, in the words of the AI SDK. */
 export type FinishReason =
   | 'stop'
   | 'length'
@@ -70,7 +70,7 @@ export const uiHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** The last frame of a message. A response contains one message, so the stream ends here. */
+/** The data of the last SSE frame. A response contains one message, so the stream ends with it. */
 export const uiDone = '[DONE]';
 
 // The SDK rejects a whole stream if one of these keys appears anywhere in it.
@@ -78,9 +78,14 @@ const blockedKeyPattern = /"(?:__proto__|constructor)":/;
 
 /** Encodes a chunk without the keys that the SDK rejects. */
 export function encodeChunk(chunk: UiChunk): string {
-  const line = JSON.stringify(chunk);
+  return encodeWithoutBlockedKeys(chunk);
+}
+
+/** Encodes a value without the keys that the SDK rejects. */
+export function encodeWithoutBlockedKeys(given: object): string {
+  const line = JSON.stringify(given);
   if (!blockedKeyPattern.test(line)) return line;
-  return JSON.stringify(chunk, (_key, value: unknown) => withoutBlockedKeys(value));
+  return JSON.stringify(given, (_key, value: unknown) => withoutBlockedKeys(value));
 }
 
 function withoutBlockedKeys(value: unknown): unknown {

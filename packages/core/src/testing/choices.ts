@@ -1,4 +1,7 @@
-/** Decisions drawn from a list of numbers, so that a failing test shrinks with the list. */
+/**
+ * Makes the decisions of a random test from a list of numbers. When a test fails, fast-check
+ * shrinks the list and so the test.
+ */
 export class Choices {
   readonly #numbers: readonly number[];
   #at = 0;
@@ -11,7 +14,7 @@ export class Choices {
     return this.#at >= this.#numbers.length;
   }
 
-  /** Returns a number from 0 to count - 1; always 0 when the list is exhausted. */
+  /** Returns a number from 0 to count - 1. Returns 0 when the list is used up. */
   below(count: number): number {
     return (this.#numbers[this.#at++] ?? 0) % count;
   }

@@ -4,7 +4,7 @@ import { emptyState, type FoldState } from '../fold/fold-state.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import { testSession } from './random-log.ts';
 
-/** Folds a whole log from the start in one batch, which must fit. */
+/** Folds a whole log from the start in one batch. Fails the test if the batch does not fit. */
 export function foldAll(
   records: readonly LogRecord[],
   through: number = records.at(-1)?.offset ?? 0,

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../json/json-value.ts';
 
 /**
- * JSON.parse without the engine's fault that `hasEscapedKey` describes. Keys are parsed as values,
- * which the fault does not affect, and then put back.
+ * Parses JSON without the fault of JSON.parse that `hasEscapedKey` describes. The fault affects
+ * only keys, so this function parses each key as a value and then puts it back.
  */
 export function parseReference(text: string): JsonValue {
   const keys: unknown[] = [];

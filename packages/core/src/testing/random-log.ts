@@ -18,13 +18,13 @@ import { Choices } from './choices.ts';
 export const testSession = sessionId('test');
 
 /**
- * Creates a legal log with everything that can happen: interleaved items and parts, overrides,
- * retractions, retries.
+ * Creates a legal log with every kind of event: interleaved items and parts, replaced content,
+ * retractions and retries.
  */
 export function randomLog(numbers: readonly number[]): readonly LogRecord[] {
   const scribe = new Scribe(new Choices(numbers));
   while (scribe.goesOn) scribe.act();
-  // A log can also end in the middle of a turn, as it does when its process dies.
+  // The log of every second case ends in the middle of a turn, as if its process had died.
   if (numbers.length % 2 === 0) scribe.end();
   return scribe.records;
 }
@@ -43,8 +43,8 @@ type Growing =
   | { readonly way: 'bytes'; readonly writer: BytesWriter }
   | { readonly way: 'value'; readonly writer: ValueWriter };
 
-// Halves of surrogate pairs, a whole emoji, empty and repeated texts, and JSON that can become
-// arguments.
+// Contains halves of surrogate pairs, a whole emoji, empty and repeated texts, and JSON that can
+// become arguments.
 const texts = ['a', 'bc', ' the ', '', '😀', '\ud83d', '\ude00', '{"x":', '1}', 'ab', 'ab', '\n'];
 const values = [null, 1, 'v', [1, { a: [] }], { b: { c: 2 } }, {}] as const;
 const kinds: readonly ItemKind[] = ['assistant', 'assistant', 'tool', 'user', 'notification'];
@@ -55,8 +55,8 @@ class Scribe {
   readonly #ids = countingIds();
   #items: OpenItem[] = [];
   /**
-   * Items of this turn with the attempt that finished them. Superseding that attempt opens them
-   * again.
+   * The finished items of this turn, with the attempt that finished them. If that attempt is
+   * superseded, they are open again.
    */
   #finished: { readonly item: OpenItem; readonly by: number }[] = [];
   #turn = 1;
@@ -87,7 +87,7 @@ class Scribe {
     return this.#report();
   }
 
-  /** Closes everything, as at the end of every turn. */
+  /** Finishes all open items, as at the end of every turn. */
   end(): void {
     for (const item of [...this.#items]) this.#finishItem(item);
   }

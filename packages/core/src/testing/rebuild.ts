@@ -3,13 +3,14 @@ import type { Part } from '../protocol/part.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
 
-// Rebuilds the transcript from agent events alone, with the meaning that PROTOCOL.md gives them.
+// Rebuilds the transcript from agent events alone. Each event has the meaning that PROTOCOL.md
+// gives it.
 
 interface ShownPart {
   readonly partId: string;
   readonly turn: number;
   readonly attempt: number;
-  /** The content that the events contained so far. */
+  /** The content in the events so far. */
   content: Record<string, unknown>;
   bytes: number[];
   part?: Part;

@@ -3,8 +3,9 @@ import type { Item } from '../protocol/item.ts';
 import type { Part } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
 
-// A second, minimal implementation of the fold that shares no code with the real one: no sharing of
-// state, no positions, no batches. It reads a whole dense, unmerged log and returns the transcript.
+// A second, minimal implementation of the fold, which shares no code with the real one. It does not
+// share state, check positions or read batches. It reads a whole log without gaps or merged records
+// and returns the transcript.
 
 interface RefPart {
   readonly id: string;

@@ -6,7 +6,7 @@ import { DeltaWriter } from '../write/delta-writer.ts';
 
 export const item: ItemId = itemId('i1');
 
-/** Numbers the records of a test, as a store would. */
+/** A log for a test. It numbers the records as a store would. */
 export class TestLog {
   readonly records: LogRecord[] = [];
   readonly writer: DeltaWriter = new DeltaWriter({

@@ -3,13 +3,14 @@ export interface NearestNamesOptions {
   /** Maximum number of names to return. Default: 3. */
   readonly most?: number | undefined;
   /**
-   * How far a candidate is from the name: 0 for the same name, more for less similar names. Default: the
-   * edit distance of the first 64 characters, without regard to letter case.
+   * Returns how different a candidate is from the name: 0 for the same name, larger for less
+   * similar names. Default: the edit distance of the first 64 characters, without regard to letter
+   * case.
    */
   readonly distance?: ((name: string, candidate: string) => number) | undefined;
   /**
-   * Whether a candidate at this distance is similar enough to be suggested. Default: at most 2 edits, or
-   * at most half the length of the candidate.
+   * Returns whether a candidate at this distance is similar enough to be suggested. Default: at
+   * most 2 edits, or at most half the length of the candidate.
    */
   readonly isNear?: ((distance: number, candidate: string) => boolean) | undefined;
 }
@@ -42,7 +43,8 @@ export function nearestNames(
  * editDistance('scr', 'src'); // 1
  */
 export function editDistance(a: string, b: string): number {
-  // The rows of the table for the last two prefixes of `a`. Column j is the distance to the first j units of `b`.
+  // The rows of the table for the last two prefixes of `a`. Column j is the distance to the first j
+  // units of `b`.
   let rowBefore: readonly number[] = [];
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
@@ -59,7 +61,10 @@ export function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** Names come from models, which may send any length. */
+/**
+ * The number of characters that are compared. Names come from models, which may send names of any
+ * length.
+ */
 const maxComparedLength = 64;
 
 function distanceIgnoringCase(name: string, candidate: string): number {

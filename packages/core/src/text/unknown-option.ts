@@ -7,13 +7,13 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 export interface UnknownOption {
   /** The name as the caller wrote it. */
   readonly name: string;
-  /** Which options exist, as a sentence: the one that was probably meant, or all of them. */
+  /** A sentence that suggests the option that was probably meant, or lists all options. */
   readonly hint: string;
 }
 
 /**
- * Finds an option that does not exist, so that a typing mistake does not turn a setting off. Options
- * with the value `undefined` are ignored. Returns undefined if all options are known.
+ * Finds an option that does not exist. Without this check, a misspelt option would be ignored.
+ * Options with the value `undefined` are skipped. Returns undefined if all options are known.
  *
  * @example
  * findUnknownOption({ sesion: 'a' }, { session: true }); // { name: 'sesion', hint: 'Did you mean session?' }
@@ -34,8 +34,8 @@ export function findUnknownOption<Options extends object>(
 }
 
 /**
- * Throws if the options are not an object or have an unknown name. `of` names the function that takes
- * them, and `createError` creates the error of the package.
+ * Throws if the options are not an object or have an unknown name. `of` is the name of the function
+ * that takes the options. `createError` creates the error to throw.
  *
  * @example
  * assertOptionNames('memoryLog', options, { clock: true, bus: true }, (message) => new TypeError(message));
@@ -57,7 +57,10 @@ export function assertOptionNames<Options extends object>(
   throw createError(`${start}: there is no option ${name}. ${hint}`, name);
 }
 
-/** Stricter than the default of `nearestNames`, because the alternative is the list of all options. */
+/**
+ * Returns whether a candidate is close enough to suggest only it. This is stricter than the default
+ * of `nearestNames`, because the message can list all options instead.
+ */
 function isTypingMistake(distance: number, candidate: string): boolean {
   return distance <= Math.min(3, candidate.length / 3);
 }

@@ -1,9 +1,9 @@
 import type { Attempt, ExecutionId, RunId } from '../ids.ts';
 
 /**
- * Derives the ids of a run's spans from its own ids, so that every process that works on the run
- * uses the same span ids. The span in an outgoing header is the span that an observer writes, and a
- * run that resumes in another process continues under its first span.
+ * Derives the ids of a run's spans from the ids of the run. Every process that works on the run
+ * therefore uses the same span ids. The span id in an outgoing header is the id of the span that an
+ * observer writes. A run that resumes in another process continues under its first span.
  */
 export const spanIdOf = {
   /** The id of the span of a run. */
@@ -18,7 +18,7 @@ export const spanIdOf = {
     digits64(`execution ${execution} ${run}`),
 } as const;
 
-/** Returns a trace id for a run that started without a trace. */
+/** Returns the trace id of a run that started without a trace. */
 export function traceIdOf(run: RunId): string {
   return digits64(`trace ${run}`) + digits64(`trace, continued ${run}`);
 }
@@ -28,8 +28,8 @@ const prime = 0x100_0000_01b3n;
 const mixer = 0x9e37_79b9_7f4a_7c15n;
 
 /**
- * FNV-1a over UTF-16 units, with the bits mixed once more so that similar texts give different
- * digits. The result is never zero.
+ * Returns a hash of the text as 16 hexadecimal digits, which are never all zero. It is FNV-1a over
+ * UTF-16 units. The bits are mixed once more, so that similar texts give different digits.
  */
 function digits64(text: string): string {
   let hash = basis;

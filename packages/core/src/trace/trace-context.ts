@@ -1,20 +1,21 @@
 /**
- * The position of work in a trace across processes, as W3C Trace Context defines it for headers.
+ * The position of some work in a trace across processes, in the form of the two headers of W3C
+ * Trace Context.
  */
 export interface TraceContext {
-  /** `00-<trace id>-<id of the parent span>-<flags>` */
+  /** The header `traceparent`: `00-<trace id>-<id of the parent span>-<flags>`. */
   readonly traceparent: string;
-  /** Data of tracing systems, which is passed on unchanged. */
+  /** Data of tracing systems, which Millrace forwards unchanged. */
   readonly tracestate?: string;
 }
 
 /** The fields of a `traceparent`. */
 export interface TraceParent {
-  /** 32 hexadecimal digits, not all zero. */
+  /** The id of the trace: 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
   /** The id of the parent span: 16 hexadecimal digits, not all zero. */
   readonly spanId: string;
-  /** From 0 to 255. The lowest two bits are known: sampled, and random trace id. */
+  /** A number from 0 to 255. Two bits have a meaning: sampled (1), and random trace id (2). */
   readonly flags: number;
 }
 
@@ -22,15 +23,21 @@ const sampled = 1;
 const knownFlags = 3;
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 const allZero = /^0+$/;
-/** Longer headers of future versions are not read. */
+/**
+ * The maximum length of a header. Longer headers, which only future versions can have, are invalid
+ * here.
+ */
 const maxLength = 512;
 
-/** Returns undefined if the text is invalid. Callers then continue without a trace. */
+/**
+ * Reads a `traceparent` header. Returns undefined if it is invalid. Callers then continue without a
+ * trace.
+ */
 export function parseTraceparent(text: string): TraceParent | undefined {
   if (text.length > maxLength) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = form.exec(text) ?? [];
   if (version === undefined || version === 'ff') return undefined;
-  // Version 00 has no further fields; a later version may have some after a hyphen.
+  // Version 00 has no further fields. A later version may have some after a hyphen.
   if (version === '00' && more !== undefined) return undefined;
   if (allZero.test(traceId) || allZero.test(spanId)) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
@@ -47,8 +54,8 @@ export function formatTraceparent({ traceId, spanId, flags }: TraceParent): stri
 }
 
 /**
- * Reads a trace context from two headers. An invalid traceparent gives undefined; an invalid
- * tracestate is dropped. A later version is converted to version 00.
+ * Reads a trace context from two headers. Returns undefined if the traceparent is invalid. An
+ * invalid tracestate is dropped. A later version is converted to version 00.
  */
 export function traceContext(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   const parent = typeof traceparent === 'string' ? parseTraceparent(traceparent.trim()) : undefined;
@@ -68,20 +75,23 @@ export function underSpan({ traceparent, tracestate }: TraceContext, spanId: str
   return { traceparent: moved, ...(tracestate !== undefined && { tracestate }) };
 }
 
-/** Returns whether the caller that started the trace wants it recorded. */
+/** Returns whether the process that started the trace wants it to be recorded. */
 export function isSampled({ flags }: Pick<TraceParent, 'flags'>): boolean {
   return (flags & sampled) === sampled;
 }
 
-/** The specification requires passing on this many characters. Longer values are dropped. */
+/**
+ * The maximum length of a tracestate that is forwarded. The specification requires to forward 512
+ * characters.
+ */
 const maxTracestateLength = 512;
 const maxMembers = 32;
 const key = /^[a-z0-9][a-z0-9_*/-]{0,255}$/;
 const tenantKey = /^[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13}$/;
-/** Printable ASCII except comma and equals sign, without a space at the end. */
+/** Matches printable ASCII except comma and equals sign, without a space at the end. */
 const value = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
-/** Returns whether the text is a list of `key=value` that can be passed on. */
+/** Returns whether the text is a valid list of `key=value` pairs, which can be forwarded. */
 export function isTracestate(text: string): boolean {
   if (text === '' || text.length > maxTracestateLength) return false;
   const members = text.split(',').map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''));

@@ -6,12 +6,12 @@ import type { Item } from '../protocol/item.ts';
 import type { Metadata, Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 
 /**
- * What happened, named after domain events: one stream for user interfaces, logs, extensions and
- * tests. Content events come from deltas. All others are facts under their own names.
+ * One event of a session, for user interfaces, logs, extensions and tests. Content events are
+ * derived from deltas. All other events are facts under their own names.
  */
 export type AgentEvent = EventHead & (ContentEvent | FactEvent | SettledEvent);
 
-/** The position of an event's record in the log of its session. */
+/** The session of an event and the position of its record in the log. */
 export interface EventHead {
   readonly session: SessionId;
   readonly offset: number;
@@ -20,13 +20,13 @@ export interface EventHead {
   readonly attempt: number;
 }
 
-/** An event about a part has the ids of the part and its item. */
+/** The ids of the part that an event is about, and of its item. */
 interface OfPart {
   readonly partId: PartId;
   readonly itemId: ItemId;
 }
 
-/** Appended content and its position, in UTF-16 units or bytes. */
+/** The position of appended content in its part, in UTF-16 units or bytes. */
 interface AppendedRange extends OfPart {
   readonly at: number;
 }
@@ -58,7 +58,10 @@ export type ContentEvent =
       readonly toolCallId: ToolCallId;
       readonly delta: string;
     })
-  /** The arguments are complete and are JSON. The agent loop checks whether they fit the tool. */
+  /**
+   * The arguments are complete and are valid JSON. The agent loop checks later whether they fit the
+   * tool.
+   */
   | (OfPart & {
       readonly type: 'tool_call_ready';
       readonly toolCallId: ToolCallId;
@@ -74,8 +77,8 @@ export type ContentEvent =
   | (OfPart & { readonly type: 'part_started' } & StartOfOthers)
   | (OfPart & { readonly type: 'part_metadata_set'; readonly metadata: Metadata })
   /**
-   * The end of a part with the fields that are known only at the end. `part` is present if the part
-   * arrived whole or replaces earlier content. Otherwise the earlier events contain the whole
+   * A part ended. The event has the fields that are known only at the end. `part` is present if the
+   * part arrived whole or replaces earlier content. Otherwise the earlier events contain the whole
    * content.
    */
   | (OfPart &
@@ -84,7 +87,10 @@ export type ContentEvent =
         readonly kind: PartKind;
         readonly part?: Part;
       })
-  /** Remove this part. `toolCallId` is present for a tool call or a tool result. */
+  /**
+   * The part was retracted, so a reader must remove it. `toolCallId` is present for a tool call or
+   * a tool result.
+   */
   | (OfPart & {
       readonly type: 'part_retracted';
       readonly reason: RetractReason;
@@ -92,10 +98,10 @@ export type ContentEvent =
     })
   | UnknownDelta;
 
-/** The fields of a part at its start. A tool call has an event of its own for it. */
+/** The fields of a part at its start, except for a tool call, which has its own event. */
 type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
-/** A fact that becomes an event without the state. */
+/** A fact that is an event without further data. */
 type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
 /** A fact as an event. */
@@ -106,7 +112,7 @@ export type FactEvent =
       readonly message: Item | null;
     });
 
-/** The whole content of a turn, in place of all its content events. Drop the earlier ones. */
+/** The whole content of a turn. A reader replaces all earlier content events of the turn by it. */
 export interface SettledEvent {
   readonly type: 'turn_settled';
   readonly covers: Snapshot['covers'];

@@ -28,9 +28,10 @@ import type { LogRecord } from '../protocol/record.ts';
 import type { AgentEvent, EventHead } from './agent-event.ts';
 
 /**
- * Converts a record to events of another vocabulary, so that consumers do not need to know deltas.
- * A view is a pure function of the state before the record and the record. `after` is the state
- * after the record, passed in so that no view folds twice. A view also converts a `snapshot`.
+ * Converts a record to events of another format, so that consumers need not understand deltas. A
+ * view is a pure function of the state before the record and the record.
+ * `after` is the state after the record. The caller passes it, so that no view has to fold again. A
+ * view must also convert the fact `snapshot`.
  */
 export type View<Event> = (
   before: FoldState,
@@ -66,7 +67,7 @@ function messageOf(
   return item === undefined ? null : toItem(item);
 }
 
-/** Converts a delta to events. A delta that adds nothing has no events. */
+/** Converts a delta to events. A delta that adds nothing gives no events. */
 function contentEvents(
   head: EventHead,
   delta: Delta,
@@ -107,8 +108,8 @@ function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
   }
 }
 
-// Runs once per delta. It lists every field, because V8 creates an object literal several times
-// faster than it copies an object.
+// This function runs once per delta. It lists every field, because V8 creates an object literal
+// several times faster than it copies an object.
 function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEvent {
   const { session, offset, time, turn, attempt } = head;
   const { begin, itemKind } = part;

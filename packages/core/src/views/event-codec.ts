@@ -87,11 +87,11 @@ const ofPart = { partId, itemId };
 const stretch = { ...ofPart, at: count };
 const call = { toolCallId, name: string };
 
-/** Every other type is a fact under its own name, or comes from a later version. */
+/** Decodes an event that is a fact under its own name, or an event of a later version. */
 const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
   isObject(value);
-  // No event has this name, because a snapshot becomes `turn_settled`. It is treated as unknown and
-  // can have any fields.
+  // No event has the type `snapshot`, because a snapshot becomes `turn_settled`. Such a value is
+  // treated as an unknown fact, which can have any fields.
   if (value['type'] === 'snapshot') return unknownFact(value, limits);
   const decoded = fact(value, limits);
   switch (decoded.type) {

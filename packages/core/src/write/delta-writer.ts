@@ -31,7 +31,7 @@ import {
 
 /** Options of a `DeltaWriter`. */
 export interface DeltaWriterOptions {
-  /** The item that receives the parts. The caller starts and finishes it. */
+  /** The item that receives the parts. The caller starts and finishes the item. */
   readonly itemId: ItemId;
   readonly turn: number;
   readonly attempt: number;
@@ -39,16 +39,20 @@ export interface DeltaWriterOptions {
    * The source of part ids. All writers of a session must share one source, so that ids are unique.
    */
   readonly ids: Pick<Ids, 'part'>;
-  /** ContentLimits on accepted content. Default: those of `ContentLimits`. */
+  /** The limits on accepted content. Default: `defaultContentLimits`. */
   readonly limits?: Partial<ContentLimits>;
 }
 
 /**
- * Writes the deltas of one item. Adapters create deltas only with it. It tracks positions and
- * refuses what the protocol does not allow. A refusal changes nothing, and the writer can continue.
+ * Writes the deltas of one item. Adapters must create all deltas with this class. It tracks positions
+ * and refuses what the protocol does not allow. After a refusal the writer is unchanged and can continue.
  *
- * @example const writer = new DeltaWriter({ itemId, turn: 1, attempt: 1, ids: countingIds() });
- * const text = writer.text(); text.append('Hello'); text.commit(); const deltas = writer.take();
+ * @example
+ * const writer = new DeltaWriter({ itemId, turn: 1, attempt: 1, ids: countingIds() });
+ * const text = writer.text();
+ * text.append('Hello');
+ * text.commit();
+ * const deltas = writer.take();
  */
 export class DeltaWriter {
   readonly #options: DeltaWriterOptions;
@@ -73,7 +77,7 @@ export class DeltaWriter {
     return this.#begin({ kind: 'text', ...type }, TextPartWriter<'text'>);
   }
 
-  /** Begins a reasoning part. Default: its full text. */
+  /** Begins a reasoning part. `form` says which form of the reasoning follows. Default: `full`. */
   reasoning(form: ReasoningForm = 'full'): ReasoningWriter {
     return this.#begin({ kind: 'reasoning', form }, TextPartWriter<'reasoning'>);
   }
@@ -90,7 +94,9 @@ export class DeltaWriter {
     return this.#begin(start, TextPartWriter<'tool_result'>);
   }
 
-  /** Continues a result that another writer left open at `length`. */
+  /**
+   * Continues a tool result that another writer began and left open after `length` UTF-16 units.
+   */
   goOn(begin: BeginPart & { readonly kind: 'tool_result' }, length: number): TextWriter {
     const { partId, itemId } = begin;
     this.#check(begin);
@@ -110,12 +116,12 @@ export class DeltaWriter {
     return this.#begin({ kind: 'structured', ...named }, ValuePartWriter<'structured'>);
   }
 
-  /** Begins a part of a kind that only your application knows. */
+  /** Begins a part of a kind that your application defines. */
   custom(name: string): ValueWriter {
     return this.#begin({ kind: 'custom', name }, ValuePartWriter<'custom'>);
   }
 
-  /** Begins a picture, a sound or a video. */
+  /** Begins an image, audio or video. */
   media(mimeType: string): BytesWriter {
     return this.#begin({ kind: 'media', mimeType }, BytesPartWriter<'media'>);
   }
@@ -133,7 +139,7 @@ export class DeltaWriter {
     return partId;
   }
 
-  /** Retracts a part that has no open writer here: it arrived whole, or another writer wrote it. */
+  /** Retracts a part, also one that arrived whole or that another writer wrote. */
   retract(partId: PartId, reason: RetractReason): void {
     const open = this.#open.get(partId);
     if (open !== undefined) return open.retract(reason);
@@ -221,7 +227,7 @@ export class DeltaWriter {
   }
 }
 
-/** Throws if no reader could decode the delta, even if a caller without types created it. */
+/** Throws if no reader could decode the delta. Callers without types can create such deltas. */
 function assertReadable(delta: Delta, limits: ContentLimits, place: ErrorPlace): void {
   try {
     rereadDelta(delta, limits);

@@ -3,9 +3,9 @@ import type { JsonValue } from '../json/json-value.ts';
 import type { RetractReason } from '../protocol/delta.ts';
 import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.ts';
 
-/** The fields of a part that are known only at its end. `undefined` means absent. */
+/** The fields of a part that are known only at its end. A field that is undefined is omitted. */
 export interface EndOptions {
-  /** The part was cut off. Default: it is complete. */
+  /** True if the part was cut off. Default: the part is complete. */
   readonly partial?: true | undefined;
   /** Data that the provider gets back with the next request. Default: none. */
   readonly providerState?: ProviderState | undefined;
@@ -22,11 +22,11 @@ export interface PartWriter {
   readonly partId: PartId;
   readonly kind: PartKind;
   readonly isOpen: boolean;
-  /** Sets the whole metadata. */
+  /** Replaces the whole metadata. */
   metadata(metadata: Metadata): void;
   /** Commits the streamed content as the part. */
   commit(end?: EndOptions): void;
-  /** Commits this part in place of the streamed content. The kind can differ. */
+  /** Commits the given part instead of the streamed content. Its kind can differ. */
   replace(part: Part): void;
   /** Removes the part, whether it is open or committed. */
   retract(reason: RetractReason): void;
@@ -51,16 +51,16 @@ export interface ReasoningWriter extends TextWriter {
 export interface BytesWriter extends PartWriter {
   readonly kind: 'media' | 'file';
   readonly length: number;
-  /** Copies the chunk, because socket readers reuse their buffers. */
+  /** Appends bytes to the part. It copies them, because socket readers reuse their buffers. */
   append(chunk: Uint8Array): void;
 }
 
 /** Writes a structured or custom part. */
 export interface ValueWriter extends PartWriter {
   readonly kind: 'structured' | 'custom';
-  /** Sets the whole value. */
+  /** Replaces the whole value. */
   set(value: JsonValue): void;
 }
 
-/** An open part writer of any kind. Use `kind` to tell them apart. */
+/** A writer of a part of any kind. Its `kind` says which one it is. */
 export type OpenPartWriter = TextWriter | BytesWriter | ValueWriter;

@@ -28,7 +28,7 @@ export interface DeltaSink {
   emit(delta: Delta): void;
 }
 
-/** The behaviour that all kinds of part writers share: everything except how the part grows. */
+/** The operations that all kinds of part writers share. Only the growth of the part differs. */
 abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
   readonly partId: PartId;
   readonly kind: Kind;
@@ -117,7 +117,7 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
   implements TextWriter
 {
   #length: number;
-  /** A high surrogate that waits for its second half. The log never contains half a pair. */
+  /** A high surrogate whose second half has not arrived. The log never contains half a pair. */
   #held = '';
 
   constructor(
@@ -152,7 +152,7 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
     const cut = endsInHalf(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
     const whole = text.slice(0, cut).toWellFormed();
-    // With the held-back half, the chunk can be one unit longer than the limit.
+    // Together with the held-back half, the chunk can be one unit longer than the limit.
     const split = whole.length > this.limits.maxChunkLength ? 2 : 0;
     this.#write(whole.slice(0, split));
     this.#write(whole.slice(split));
@@ -215,8 +215,8 @@ export class ValuePartWriter<Kind extends ValueWriter['kind']>
 }
 
 /**
- * Returns the commit of a part that arrives whole. Its text is repaired in the same way as streamed
- * text.
+ * Returns the delta that commits a part that arrived whole. Lone surrogates in its text are
+ * replaced, as in streamed text.
  */
 export function wholePart(
   partId: PartId,

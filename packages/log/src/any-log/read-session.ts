@@ -38,7 +38,8 @@ export async function readWholeSession(log: Log, session: SessionId): Promise<St
   const pages: (readonly LogRecord[])[] = [];
   let cursor = 0;
   while (cursor < info.through) {
-    // One large page where the store allows it, so that no rewrite can happen between two pages.
+    // Asks for one page without a size limit, so that no rewrite can happen between two pages. A store may
+    // still return less.
     const page = await log.read(session, { from: cursor, maxBytes: Number.POSITIVE_INFINITY });
     if (page.through <= cursor) break;
     pages.push(page.records);
@@ -47,7 +48,7 @@ export async function readWholeSession(log: Log, session: SessionId): Promise<St
   return { info, records: pages.flat() };
 }
 
-/** The records do not fold. */
+/** Returns the error for records that cannot be folded. */
 export function unfoldableError(session: SessionId, offset: number): LogError {
   const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
   return new LogError('corrupt', message, { session, offset });

@@ -5,7 +5,7 @@ import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { readPages } from './read-session.ts';
 
-/** A retention policy. Whatever the policy does not mention is kept forever. */
+/** A retention policy. `retain` keeps everything that the policy does not mention. */
 export interface RetentionPolicy {
   /**
    * Number of most recent turns per session that keep their deltas. Earlier turns are settled.
@@ -13,8 +13,8 @@ export interface RetentionPolicy {
    */
   readonly turnsWithDeltas?: number | undefined;
   /**
-   * Time in milliseconds since 1970. Sessions without changes since then are deleted, except those
-   * that are driven or have open work. Default: no session is deleted.
+   * A time in milliseconds since 1970. `retain` deletes sessions that have not changed since this time. It
+   * never deletes a session that has a driver or open work. Default: no session is deleted.
    */
   readonly changedBefore?: number | undefined;
 }
@@ -27,14 +27,15 @@ export interface RetentionResult {
   readonly deletedSessions: number;
 }
 
-/** Sessions per page. Other work of the process can run between two pages. */
+/** The number of sessions per page. Other work of the process can run between two pages. */
 const pageLength = 100;
 
 /**
  * Applies a retention policy to all sessions. Call it regularly, from one process or from several.
  *
- * @example await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000
- * });
+ * @example
+ * const ninetyDaysAgo = Date.now() - 90 * 24 * 3_600_000;
+ * await retain(log, { turnsWithDeltas: 10, changedBefore: ninetyDaysAgo });
  */
 export async function retain(log: Log, policy: RetentionPolicy): Promise<RetentionResult> {
   const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;
@@ -64,14 +65,14 @@ async function* allSessions(log: Log): AsyncGenerator<SessionInfo> {
 async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   const { session, through, hasWork, isClosed } = info;
   if (hasWork) return false;
-  // The lease prevents another process from starting to drive the session during the deletion.
+  // The lease prevents that another process starts to drive the session during the deletion.
   const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
   const isDeleted = await log.delete(session, { ifThrough: through });
   if (!isDeleted) await driver?.release();
   return isDeleted;
 }
 
-/** What a scan found about a turn. */
+/** The records of one turn: the offsets of the first and last record, and what these records contain. */
 interface TurnRange {
   first: number;
   last: number;
@@ -80,8 +81,9 @@ interface TurnRange {
 }
 
 /**
- * Settles all turns except the last ones. It reads a session from the first turn that was not
- * settled by an earlier call in this process, and gives way to other work between two turns.
+ * Settles all turns except the last `count` turns. Returns the number of turns that it settled. It starts
+ * at the first turn that no earlier call in this process has settled. Other work of the process can run
+ * between two turns.
  */
 async function settleOldTurns(log: Log, info: SessionInfo, count: number): Promise<number> {
   const { session } = info;
@@ -126,12 +128,17 @@ function newTurnRange(offset: number): TurnRange {
   return { first: offset, last: offset, hasDeltas: false, isFinished: false };
 }
 
-/** How many sessions of a log the process remembers. */
+/** The maximum number of sessions per log in `settledSessions`. */
 const maxRemembered = 10_000;
-/** By incarnation, which no other session of the log has. */
+/**
+ * For each session, the offset up to which all turns are settled. The key is the session's incarnation,
+ * because no other session of the log has it.
+ */
 const settledSessions = new WeakMap<Log, Map<string, number>>();
 
-/** The offset up to which an earlier call settled every turn. 0 if none did. */
+/**
+ * Returns the offset up to which earlier calls settled every turn. Returns 0 if there was no earlier call.
+ */
 function settledThrough(log: Log, info: SessionInfo): number {
   return Math.min(settledSessions.get(log)?.get(info.incarnation) ?? 0, info.through);
 }
@@ -146,8 +153,8 @@ function noteSettled(log: Log, info: SessionInfo, through: number): void {
 }
 
 /**
- * Runs the work. Returns `otherwise` if the session was opened, closed or deleted since it was
- * listed.
+ * Runs `work` and returns its result. Returns `otherwise` if the session was opened, closed or deleted
+ * after it was listed.
  */
 async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {

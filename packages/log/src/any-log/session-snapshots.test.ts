@@ -12,7 +12,8 @@ import { sqliteLog } from '../sqlite/sqlite-log.ts';
 import { answerId, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { readWholeSession } from './read-session.ts';
 import { snapshotVersion } from './session-snapshots.ts';
-import { type SessionFold, SessionStates } from './session-states.ts';
+import { SessionStates } from './session-states.ts';
+import type { SessionFold } from './state-cache.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snapshots-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,7 +3,6 @@ import {
   cutSequence,
   emptyState,
   type FoldState,
-  type ItemId,
   type ItemState,
   type Sequence,
   type SessionId,
@@ -11,74 +10,37 @@ import {
 import type { SessionInfo } from '../contract/session-info.ts';
 import type { SnapshotPart, SnapshotStore } from '../contract/snapshot-store.ts';
 import { decodePart, encodePart } from './snapshot-codec.ts';
+import {
+  type CutState,
+  cutStates,
+  linksUntil,
+  noPart,
+  type PartRef,
+  points,
+  type StoredFold,
+  type StoredValue,
+  shortened,
+  type ValuesOfState,
+  type ValueToStore,
+} from './snapshot-cuts.ts';
 import { sizeOf } from './state-size.ts';
 
 // A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
 // new snapshot adds parts and does not write the existing ones again. Part 0, the head, contains
-// everything else: the newest items, open work, and the values of other folds. So a snapshot costs what
-// happened since the one before it.
+// everything else: the newest items, open work, and the values of other folds. The cost of a snapshot
+// therefore depends only on what happened since the previous snapshot.
 //
-// The state in memory is a list of links, and a link never changes. After a link was stored, `points`
-// has its part. If a later record changes an old item, the state has other links from there on, and the
-// next snapshot writes these parts again.
+// The items of a state in memory are a linked list (`Sequence`). A link of this list never changes.
+// After a link was stored, the map `points` contains its part. If a later record changes an old item,
+// the new state has new links from that item on, and the next snapshot writes their parts again.
 
-/** Increase it when the fold or the format changes, so that older snapshots are not used any more. */
+/** Increase this version when the fold or the format changes. Snapshots of other versions are not used. */
 export const snapshotVersion = 1;
 
-/** How the value of a fold is stored in snapshots. It must be data: no functions and no class instances. */
-export interface StoredFold<T> {
-  /** A name that no other fold has. */
-  readonly name: string;
-  /** Increase it when the fold changes, so that older values are not used any more. */
-  readonly version: number;
-  /**
-   * Returns whether work on the session may still read an item. It must stay false once it was. Then a
-   * state can be loaded without the oldest items that nobody needs. Default: all items are loaded.
-   */
-  readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
-  /** Removes from the value what it says about items that are not loaded. Default: nothing. */
-  readonly shorten?: ((value: T, has: (item: ItemId) => boolean) => T) | undefined;
-}
-
-/** The value of a fold in a snapshot. */
-export interface StoredValue {
-  readonly version: number;
-  /** The offset of its last record. */
-  readonly through: number;
-  /** The value belongs to a state without the items up to this part. */
-  readonly cut: PartRef | undefined;
-  readonly value: unknown;
-}
-
-/** A value to store. */
-export interface ValueToStore {
-  readonly stored: StoredFold<unknown>;
-  readonly through: number;
-  readonly value: unknown;
-}
-
-/** A part, with an id that changes when it is written again. */
-interface PartRef {
-  readonly part: number;
-  readonly id: string;
-}
-
-/** The parts before the first one. */
-const noPart: PartRef = { part: 0, id: '' };
-
-/** Everything up to a link is stored. */
-interface StoredPoint extends PartRef {
-  readonly incarnation: string;
-  /** The usage that is stored with it. */
-  readonly usage: Sequence<AttemptUsage> | undefined;
-}
-
-const points = new WeakMap<Sequence<ItemState>, StoredPoint>();
-
-/** Part 0 of a snapshot. */
+/** The content of part 0 of a snapshot. */
 interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
   readonly version: number;
-  /** The last of the other parts. */
+  /** The last of the parts 1, 2, 3 … */
   readonly last: PartRef;
   readonly state: Omit<FoldState, 'session' | 'through' | 'items' | 'usage'>;
   readonly items: readonly ItemState[];
@@ -88,33 +50,33 @@ interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
 
 interface ItemPart {
   readonly id: string;
-  /** The id of the part before it. */
+  /** The id of the previous part. */
   readonly before: string;
   readonly items: readonly ItemState[];
   readonly usage: readonly AttemptUsage[];
 }
 
-/** A state from a snapshot. */
+/** A state that was loaded from a snapshot, with the stored values of all folds by name. */
 export interface SnapshotState {
   readonly state: FoldState;
   readonly values: ReadonlyMap<string, StoredValue>;
 }
 
-/** Approximate size of a part. */
+/** The approximate size of a part in bytes. A new part starts when this size is reached. */
 const partBytes = 256 * 2 ** 10;
-/** Larger snapshots are not stored: folding the records is then about as fast. */
+/** The maximum length of part 0. Longer states are not stored, because folding is about as fast. */
 const maxHeadLength = 8 * 2 ** 20;
 const readBytes = 4 * 2 ** 20;
 
-/** What is loaded of a snapshot. */
+/** Options of `loadSnapshot`. */
 interface LoadOptions {
-  /** The fold whose value the caller needs. If it has `needs`, the oldest items may be left out. */
+  /** The fold whose value the caller needs. If the fold has `needs`, the oldest items may be left out. */
   readonly fold: StoredFold<unknown> | undefined;
-  /** Called for each part. It throws if the state becomes too large. */
+  /** Called with the items of each part. It throws if the state becomes too large. */
   readonly onItems: (items: readonly ItemState[]) => void;
 }
 
-/** Loads the stored state of a session. Returns undefined if there is none, or if it cannot be used. */
+/** Loads the stored state of a session. Returns undefined if no usable snapshot is stored. */
 export async function loadSnapshot(
   store: SnapshotStore,
   { session, incarnation, through }: SessionInfo,
@@ -125,7 +87,7 @@ export async function loadSnapshot(
   const values = new Map(Object.entries(head.values));
   const own = fold && values.get(fold.name);
   const cut = fold?.needs !== undefined && own?.version === fold.version ? own.cut : undefined;
-  // A value that was shortened does not fit a state with all items.
+  // A value that was shortened fits only a state with the same cut.
   for (const [name, value] of values)
     if (value.cut !== undefined && value.cut !== cut) values.delete(name);
   const start: Pick<FoldState, 'items' | 'usage'> =
@@ -177,26 +139,16 @@ async function readHead(
   return isUsable ? head : undefined;
 }
 
-/** A state to store. */
-interface StateToStore {
-  readonly state: FoldState;
-  readonly incarnation: string;
-  readonly values: readonly ValueToStore[];
+/** The state that `saveSnapshot` stores, with the values of all folds. */
+interface StateToStore extends ValuesOfState {
   /** The number of records between two snapshots. */
   readonly spacing: number;
 }
 
-/** A state without the old items that a fold does not need, and the value of the fold for it. */
-export interface CutState {
-  readonly stored: StoredFold<unknown>;
-  readonly state: FoldState;
-  readonly value: unknown;
-}
-
 /**
- * Stores a state. Returns the same state without the items that a fold does not need any more, for each
- * fold that has such items, so that they need not stay in memory. Returns nothing if the state was not
- * stored. A later one is stored then.
+ * Stores a state as a snapshot. Then it returns, for each fold that does not need the oldest items, a copy
+ * of the state without these items. The caller can keep the copy in memory instead of the whole state.
+ * Returns an empty list if the state was not stored.
  */
 export async function saveSnapshot(
   store: SnapshotStore,
@@ -205,20 +157,20 @@ export async function saveSnapshot(
   return (await writeSnapshot(store, toStore)) ? cutStates(toStore) : [];
 }
 
-/** Returns false if the state was not stored. */
+/** Writes the new parts of a snapshot. Returns false if the state was not stored. */
 async function writeSnapshot(
   store: SnapshotStore,
   { state, incarnation, values, spacing }: StateToStore,
 ): Promise<boolean> {
   const { session, through, items, usage, open, ...rest } = state;
-  // The bytes of a part that streams are a long chain, and it ends soon.
+  // Bytes that still stream are a long chain of pieces. They end soon, so a later state is stored.
   if (open.some(({ bytes }) => bytes !== undefined)) return false;
   const known = await readHead(store, session, incarnation);
   if (known !== undefined && isRecent(known, { through, values, spacing })) return false;
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
-  // Another writer may have replaced the parts that these links had.
+  // Another writer may have replaced the parts in which these links were stored.
   for (const link of fresh.items) points.delete(link);
   const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
@@ -229,7 +181,7 @@ async function writeSnapshot(
   const { part, id } = parts.at(-1)?.ref ?? fresh.base;
   const last = { part, id };
   for (const { link, ref } of parts) points.set(link, { ...ref, incarnation, usage: fresh.stored });
-  // The usage is in the last part.
+  // Only the last new part contains usage.
   const newest = parts.at(-1);
   if (newest !== undefined && sealedUsage > 0)
     points.set(newest.link, { ...last, incarnation, usage: fresh.usage[sealedUsage - 1] });
@@ -241,7 +193,7 @@ async function writeSnapshot(
     usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
     values: {},
   };
-  // Encoded again, because the new parts may contain items that are not needed.
+  // The values are encoded again, because a fold may need no item of the new parts. Its cut is then later.
   const own = encodedValues(items, incarnation, values);
   const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
   const isStored =
@@ -255,12 +207,12 @@ async function writeSnapshot(
 }
 
 interface NewLinks {
-  /** The links that are not stored, oldest first. */
+  /** The links of the item list that are not stored, oldest first. */
   readonly items: readonly Sequence<ItemState>[];
   readonly usage: readonly Sequence<AttemptUsage>[];
-  /** The part before them. */
+  /** The last stored part before these links. */
   readonly base: PartRef;
-  /** The usage that is stored up to there. */
+  /** The newest link of the usage that is stored in the parts up to `base`. */
   readonly stored: Sequence<AttemptUsage> | undefined;
 }
 
@@ -268,16 +220,13 @@ interface LinkSource extends Pick<FoldState, 'session' | 'items' | 'usage'> {
   readonly incarnation: string;
 }
 
-/**
- * Finds the links that are not stored. `last` is the last stored part. Returns undefined if older links
- * are neither stored nor loaded.
- */
+/** Finds the links that are not stored. Returns undefined if some of these links are not in memory. */
 async function newLinks(
   store: SnapshotStore,
   { session, items, usage, incarnation }: LinkSource,
   last: PartRef,
 ): Promise<NewLinks | undefined> {
-  // After a redaction, or after another process began again, other or fewer parts are stored.
+  // A redaction, or another process that writes all parts again, replaces or removes stored parts.
   const isStored = (link: Sequence<ItemState>) => {
     const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
     return point.incarnation === incarnation && (part < last.part || id === last.id);
@@ -293,7 +242,7 @@ async function newLinks(
   return { items: allItems, usage: allUsage, base: noPart, stored: undefined };
 }
 
-/** Returns whether the stored part is the same one. Only another writer can have replaced it. */
+/** Returns whether the stored part still has this id. Only another writer can have replaced it. */
 async function isThere(
   store: SnapshotStore,
   session: SessionId,
@@ -307,18 +256,7 @@ async function isThere(
   return content?.id === id;
 }
 
-/** The links after the first one that fits, oldest first, and that link. */
-function linksUntil<T>(
-  sequence: Sequence<T>,
-  fits: (link: Sequence<T>) => boolean,
-): readonly [readonly Sequence<T>[], Sequence<T> | undefined] {
-  const found: Sequence<T>[] = [];
-  let link: Sequence<T> | undefined = sequence;
-  for (; link !== undefined && !fits(link); link = link.before) found.push(link);
-  return [found.reverse(), link];
-}
-
-/** How many links have only finished items. The newest link still grows. */
+/** Returns how many links, from the oldest on, are finished. The newest link still grows and never counts. */
 function sealedCount(links: readonly Sequence<ItemState>[]): number {
   const isOpen = ({ chunk }: Sequence<ItemState>) =>
     chunk.some(({ finished }) => finished === undefined);
@@ -329,11 +267,11 @@ function sealedCount(links: readonly Sequence<ItemState>[]): number {
 interface NewPart {
   readonly stored: SnapshotPart;
   readonly ref: PartRef;
-  /** The last link of the part. */
+  /** The newest link whose items are in the part. */
   readonly link: Sequence<ItemState>;
 }
 
-/** Divides links into parts. The last part also has the usage. */
+/** Divides links into parts. Only the last part contains usage. */
 function newParts(
   { items, usage, base }: NewLinks,
   sealed: number,
@@ -356,7 +294,7 @@ function newParts(
   return parts;
 }
 
-/** True if a snapshot that is nearly as new has values for the same folds. */
+/** Returns whether the stored snapshot and its values of the same folds are nearly as new as the state. */
 function isRecent(
   known: Head,
   {
@@ -373,7 +311,7 @@ function isRecent(
   return isNew(known.through, 1) && values.every(has);
 }
 
-/** True if another writer has added parts, and did so not long ago. */
+/** Returns whether another writer has added parts after `base`, and its snapshot is newer than `since`. */
 function isExtended({ through, last }: Head, base: PartRef, since: number): boolean {
   return base.part > 0 && base.id !== last.id && through > since;
 }
@@ -382,7 +320,10 @@ interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
   readonly known: Head;
 }
 
-/** Leaves the items to the other writer, so that the two do not replace each other's parts. */
+/**
+ * Adds values to the stored snapshot, but no items. The other writer stores the items, so that the two
+ * writers do not replace each other's parts.
+ */
 async function addValues(
   store: SnapshotStore,
   session: SessionId,
@@ -395,7 +336,7 @@ async function addValues(
   return store.write(session, { ...place, parts: [{ part: 0, body }] });
 }
 
-/** The stored values that fit the parts up to `base`. */
+/** Returns the values in the existing head that fit the parts up to `base`. */
 function otherValues(
   known: Head | undefined,
   { part }: PartRef,
@@ -417,81 +358,4 @@ function encodedValues(
     return [stored.name, { version: stored.version, through, cut: ref, value }];
   };
   return Object.fromEntries(values.map(encode));
-}
-
-/** The states without old items, for the values that end with the state. */
-function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
-  return values.flatMap((given) => {
-    const { cut, value } = shortened(state.items, incarnation, given);
-    // A state that is cut there already needs no copy.
-    const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
-    if (!isNew || given.through !== state.through) return [];
-    return [{ stored: given.stored, value, state: cutAt(state, cut) }];
-  });
-}
-
-/** Everything up to a link is stored, and no item of it is needed. */
-interface Cut {
-  readonly link: Sequence<ItemState>;
-  readonly point: StoredPoint;
-}
-
-/** The value without mentions of items that it does not need. */
-function shortened(
-  items: Sequence<ItemState>,
-  incarnation: string,
-  { stored, value }: ValueToStore,
-): { readonly cut: Cut | undefined; readonly value: unknown } {
-  const { needs, shorten } = stored;
-  const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
-  const cut = needed && neededFrom(items, incarnation, needed.stored, needed.needs);
-  if (cut === undefined || shorten === undefined) return { cut, value };
-  const [links] = linksUntil(items, (link) => link === cut.link);
-  const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
-  return { cut, value: shorten(value, (id) => ids.has(id)) };
-}
-
-/** Copies the links after the cut. Their entries, and what is known of their parts, stay. */
-function cutAt(state: FoldState, { link, point }: Cut): FoldState {
-  const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
-  let usage: Sequence<AttemptUsage> = cutSequence();
-  usages.set(point.usage, usage);
-  for (const old of linksUntil(state.usage, (one) => one === point.usage)[0]) {
-    usage = { before: usage, chunk: old.chunk };
-    usages.set(old, usage);
-  }
-  let items: Sequence<ItemState> = cutSequence();
-  points.set(items, { ...point, usage: usages.get(point.usage) });
-  for (const old of linksUntil(state.items, (one) => one === link)[0]) {
-    items = { before: items, chunk: old.chunk };
-    const known = points.get(old);
-    if (known !== undefined) points.set(items, { ...known, usage: usages.get(known.usage) });
-  }
-  return { ...state, items, usage };
-}
-
-/** For each fold, the links that it does not need, nor those before them. They stay unneeded. */
-const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
-
-/** Finds the last stored part up to which no item is needed. Undefined if there is none. */
-function neededFrom(
-  items: Sequence<ItemState>,
-  incarnation: string,
-  stored: StoredFold<unknown>,
-  needs: (item: ItemState) => boolean,
-): Cut | undefined {
-  const unneeded = unneededLinks.get(stored) ?? new WeakSet();
-  unneededLinks.set(stored, unneeded);
-  const [links, known] = linksUntil(items, (link) => unneeded.has(link));
-  let link = known;
-  for (const one of links) {
-    if (one.chunk.some(needs)) break;
-    unneeded.add(one);
-    link = one;
-  }
-  for (; link !== undefined; link = link.before) {
-    const point = points.get(link);
-    if (point?.incarnation === incarnation && point.part > 0) return { point, link };
-  }
-  return undefined;
 }

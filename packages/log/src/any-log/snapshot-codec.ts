@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from '@millrace/core';
 
-// The text of a snapshot part: a checksum, a space, and JSON. JSON has no maps, sets, bytes and infinite
-// numbers, so they are objects with one key that starts with `$`. Objects of the caller with such a key
-// get a second `$`.
+// A snapshot part is stored as text: a checksum, a space, and JSON. JSON has no maps, sets, bytes and
+// infinite numbers. They are encoded as objects with one key that starts with `$`. If an object of the
+// caller has such a key, the key gets a second `$`.
 
 /**
  * Encodes a value that consists of JSON values, maps, sets, bytes and numbers. Properties with the value
@@ -18,12 +18,15 @@ export function decodePart(body: string): unknown {
   const end = body.indexOf(' ');
   const json = body.slice(end + 1);
   if (end < 0 || body.slice(0, end) !== checksum(json)) return undefined;
-  // Inside of a string the quote would have a backslash. Most parts have no such object, and parsing
-  // without a function is much faster.
+  // The text `{"$` cannot occur inside a JSON string, where the quote would have a backslash. Most parts do
+  // not contain it. Parsing without a reviver function is much faster.
   return json.includes('{"$') ? JSON.parse(json, fromJson) : JSON.parse(json);
 }
 
-/** `value` is what `toJSON` returned, which Buffer has. So the original is read from its owner. */
+/**
+ * Encodes one value for `JSON.stringify`. `value` may be the result of `toJSON`, which Buffer has. The
+ * original value is therefore read from its owner, `this`.
+ */
 function toJson(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Readonly<Record<string, unknown>>)[key];
   if (original instanceof Uint8Array) return { $bytes: toBase64(original) };
@@ -56,21 +59,27 @@ function fromJson(_key: string, value: unknown): unknown {
   }
 }
 
-/** True for an object with one key, which starts with `$`. */
+/** Returns whether a value is an object with exactly one key, and this key starts with `$`. */
 function isMarked(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const keys = markedKeys(value);
   return keys.length === 1 && keys[0]?.startsWith('$') === true;
 }
 
-/** The keys that JSON has for the object. Most objects have none that starts with `$`. */
+/**
+ * Returns the keys of the object whose values are not undefined. For speed, it returns no keys at all if
+ * none of them starts with `$`.
+ */
 function markedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
   if (!keys.some((key) => key.startsWith('$'))) return [];
   return keys.filter((key) => (value as Readonly<Record<string, unknown>>)[key] !== undefined);
 }
 
-/** A checksum of 32 bits (FNV-1a) over the text. It finds damage and is no protection from forgery. */
+/**
+ * Returns a checksum of the text with 32 bits (FNV-1a). It detects damage, but it does not protect against
+ * forgery.
+ */
 function checksum(text: string): string {
   let sum = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);

@@ -12,8 +12,8 @@ export interface SnapshotOptions {
 }
 
 /**
- * Folds a session into its state: the current state or, while the deltas are kept, the state at any
- * record. To continue from there, call `follow` with `{ from: state.through }`.
+ * Folds a session and returns its state: at its last record, or at an earlier record whose deltas are still
+ * stored. To continue from this state, call `follow` with `{ from: state.through }`.
  *
  * @example transcript(await snapshot(log, session));
  */

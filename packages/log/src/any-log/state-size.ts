@@ -1,11 +1,13 @@
 import type { FoldState, ItemState, Part, Sequence } from '@millrace/core';
 
-/** The memory of an item besides its content. */
+/** The approximate memory of an item without its content, in bytes. */
 const itemBytes = 400;
-/** The size of a list of items. Lists share their older links, so each link is measured once. */
+/**
+ * The size of each item list, in bytes. Lists share their older links, so each link is measured only once.
+ */
 const sizes = new WeakMap<Sequence<ItemState>, number>();
 
-/** The approximate memory of a state. */
+/** Returns the approximate memory of a state, in bytes. */
 export function bytesOf({ items, open }: FoldState): number {
   const links: Sequence<ItemState>[] = [];
   let link: Sequence<ItemState> | undefined = items;
@@ -18,7 +20,7 @@ export function bytesOf({ items, open }: FoldState): number {
   return open.reduce((sum, { text }) => sum + 2 * text.length, bytes);
 }
 
-/** The approximate memory of an item. */
+/** Returns the approximate memory of an item, in bytes. */
 export function sizeOf({ parts }: ItemState): number {
   return parts.reduce(
     (sum, { part }) => sum + (part === undefined ? 0 : partBytes(part)),

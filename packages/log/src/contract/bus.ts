@@ -1,11 +1,20 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 
-/** A message about a commit: the session's new state and, unless they are too large, its new records. */
+/**
+ * A message about a commit. It contains the session's new state and, unless they are too large, its new
+ * records.
+ */
 export interface BusNotice {
   readonly session: SessionId;
-  /** The session's generation number. It differs for each session that ever had this id. */
+  /**
+   * The session's generation number. If a session is deleted and created again, the new one has another
+   * number.
+   */
   readonly made: number;
-  /** The incarnation of the session. A notice of another one says nothing about the current records. */
+  /**
+   * The incarnation of the session. A notice with another incarnation does not apply to the current
+   * records.
+   */
   readonly incarnation: string;
   /** How many times existing records of the session were changed. */
   readonly rewrites: number;
@@ -14,7 +23,7 @@ export interface BusNotice {
   /** Time of the last change, in milliseconds since 1970. */
   readonly changedAt: number;
   readonly isClosed: boolean;
-  /** Runs and turns that were started and not finished. */
+  /** The runs and turns that have started and have not finished. */
   readonly openWork: readonly string[];
   /** Number of commands that were not consumed. */
   readonly queuedCommands: number;
@@ -44,6 +53,6 @@ export interface Bus {
   subscribe(session: SessionId, listener: BusListener): () => void;
   /** Removes everything about a deleted session from the bus. */
   forget(session: SessionId): void;
-  /** Closes the bus. Logs do not close their bus; the caller does. */
+  /** Closes the bus. The caller must do this, because a log does not close its bus. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** A source of time. Tests inject their own, so that they do not have to wait. */
+/** A source of time. Tests pass their own clock, so that they do not have to wait. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   now(): number;
   /**
-   * Calls `run` once after a delay. The returned function cancels it. With `isIdle: true` the timer
+   * Calls `run` once after a delay. The returned function cancels the call. With `isIdle: true` the timer
    * does not keep the process alive. Default: false.
    */
   after(ms: number, run: () => void, options?: { readonly isIdle?: boolean }): () => void;
@@ -20,7 +20,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Runs a callback after the current round of the event loop. A timer would wait for 1 ms at least. */
+/**
+ * Runs a callback after the current round of the event loop. `setTimeout` would wait for at least 1 ms. The
+ * returned function cancels the call.
+ */
 function soon(run: () => void): () => void {
   const { setImmediate, clearImmediate } = globalThis as ImmediateGlobal;
   if (setImmediate === undefined || clearImmediate === undefined) {
@@ -31,13 +34,15 @@ function soon(run: () => void): () => void {
   return () => clearImmediate(task);
 }
 
-/** Lets timers and input of the process run before the caller continues. */
+/** Resolves after other waiting timers and input of the process had a chance to run. */
 export function nextTask(): Promise<void> {
   const { setImmediate = setTimeout } = globalThis as ImmediateGlobal;
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** Browsers have only `setTimeout`, which waits a little longer. */
+/**
+ * The functions that Node, Bun and Deno have. Browsers have only `setTimeout`, which waits a little longer.
+ */
 interface ImmediateGlobal {
   readonly setImmediate?: (run: () => void) => unknown;
   readonly clearImmediate?: (task: unknown) => void;
@@ -48,8 +53,8 @@ interface DenoGlobal {
 }
 
 /**
- * Lets the process end while the timer waits. Node and Bun have a method for this, and Deno a
- * function. Browsers and workerd keep nothing alive for a timer, and their timers are numbers.
+ * Lets the process end while the timer waits. In Node and Bun the timer has a method for this, and in Deno
+ * there is a function. In browsers and workerd a timer is a number and keeps nothing alive.
  */
 function detachTimer(timer: unknown): void {
   if (typeof timer === 'object') (timer as { readonly unref?: () => void } | null)?.unref?.();

@@ -1,6 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** The reason of a `LogError`. */
+/** The reason for a `LogError`. */
 export type LogErrorCode =
   /** Another driver holds the session's lease. */
   | 'held'
@@ -14,18 +14,18 @@ export type LogErrorCode =
   | 'session_exists'
   /** The offset never existed or its record was removed. */
   | 'bad_offset'
-  /** The sequence is neither the next one nor a repeated one. */
+  /** The sequence number is neither the next one nor one that was used before. */
   | 'bad_sequence'
   /** A record or draft is invalid. */
   | 'bad_records'
   /** An option is invalid. */
   | 'bad_option'
   /**
-   * The log was rewound since the reader's incarnation: it was restored from a backup, or it lost its
+   * The cursor belongs to an earlier incarnation of the session. A backup was restored, or the log lost its
    * last records. Read the session again from offset 0.
    */
   | 'rewound'
-  /** A session needs more memory than allowed. `place.bytes` and `place.limit` say how much. */
+  /** A session needs more memory than allowed. `place.bytes` is the size, and `place.limit` is the limit. */
   | 'too_large'
   /** A follower fell too far behind. `place.cursor` is the offset to continue from. */
   | 'lagged'
@@ -37,7 +37,7 @@ export type LogErrorCode =
   | 'storage_full'
   /** Stored data is damaged. */
   | 'corrupt'
-  /** A later version wrote the data. */
+  /** A later version of Millrace wrote the data. */
   | 'too_new';
 
 /** The error of all log operations. `place` contains the ids that locate it. */
@@ -47,26 +47,26 @@ export class LogError extends MillraceError<LogErrorCode> {
   }
 }
 
-/** The session does not exist. */
+/** Returns the error for a session that does not exist. */
 export function unknownSession(session: string): LogError {
   return new LogError('no_session', `Cannot find session ${session}: it does not exist`, {
     session,
   });
 }
 
-/** The reader's cursor belongs to an earlier incarnation of the session. */
+/** Returns the error for a cursor that belongs to an earlier incarnation of the session. */
 export function rewoundError(session: string, known: string, now: string): LogError {
   const message = `Cannot continue to read session ${session}: it was rewound or replaced (a backup was restored, or the last records were lost). Read it again from offset 0`;
   return new LogError('rewound', message, { session, incarnation: known, now });
 }
 
-/** The session was deleted while a driver held it. */
+/** Returns the error for an append to a session that was deleted while a driver held it. */
 export function deletedError(session: string): LogError {
   const message = `Cannot append to session ${session}: it was deleted`;
   return new LogError('no_session', message, { session });
 }
 
-/** The session is closed for good. */
+/** Returns the error for an append to a session that is closed for good. */
 export function closedError({ session }: { readonly session: string }): LogError {
   return new LogError(
     'session_closed',

@@ -6,12 +6,12 @@ import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Stores sessions. Each session is a sequence of records that the store numbers from 1 without gaps. */
 export interface Log {
-  /** Large binary content beside the records. */
+  /** Stores large binary content beside the records. */
   readonly blobs: BlobStore;
 
   /**
-   * Stored snapshots of folded sessions. Default: none. Every state is then folded from the first
-   * record, unless the process still has it.
+   * Stores snapshots of folded sessions. Default: none. A state that is not in memory is then folded from
+   * the first record.
    */
   readonly snapshots?: SnapshotStore | undefined;
 
@@ -21,18 +21,18 @@ export interface Log {
    */
   open(session: string, options?: OpenOptions): Promise<Driver>;
 
-  /** Opens an admission for writing. This fences the producer that opened it before. */
+  /** Opens an admission for writing. This fences the producer that opened the same admission before. */
   produce(admission: Admission): Promise<Producer>;
 
   /**
-   * Queues a command for the session's driver. It needs no lease. A key that was used before has no
-   * effect and returns the offset of the existing command.
+   * Queues a command for the session's driver. The caller needs no lease. If the key was used before,
+   * nothing is stored, and the result has the offset of the existing command.
    */
   submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
   /**
-   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
-   * session has this key. It reads an index, so its cost does not depend on the session's length.
+   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the session
+   * has this key. The search uses an index, so its cost does not depend on the session's length.
    */
   findCommand(session: string, key: string): Promise<FoundCommand | undefined>;
 
@@ -40,13 +40,16 @@ export interface Log {
   read(session: string, options?: ReadOptions): Promise<Batch>;
 
   /**
-   * Reads all records after an offset and then continues with new ones, without gaps or overlaps. The
-   * cursor is a batch's `through`. Nothing starts before the first batch is requested, and the reader
-   * can stop at any time. Invalid options throw immediately.
+   * Reads all records after an offset and then continues with new records, without gaps or overlaps. The
+   * cursor to continue from is the `through` of the last batch. Nothing starts before the first batch is
+   * requested. The reader can stop at any time. Invalid options throw immediately.
    */
   follow(session: string, options?: FollowOptions): AsyncIterable<Batch>;
 
-  /** Returns what is known about a session, or `undefined` if it does not exist. */
+  /**
+   * Returns the info of a session without reading its records. Returns `undefined` if the session does not
+   * exist.
+   */
   info(session: string): Promise<SessionInfo | undefined>;
 
   /** Lists sessions in the order of their ids. */
@@ -62,8 +65,8 @@ export interface Log {
   fork(session: string, options: ForkOptions): Promise<SessionInfo>;
 
   /**
-   * Creates a session from records that already have offsets. It stores all of them, or none if the
-   * session exists. The records are not validated; `importSession` does that.
+   * Creates a session from records that already have offsets. It stores all of them, or none of them if the
+   * session exists. `restore` does not validate the records. `importSession` does.
    */
   restore(
     session: string,
@@ -75,70 +78,76 @@ export interface Log {
   redact(session: string, item: string, reason?: string): Promise<void>;
 
   /**
-   * Deletes a session and the blobs that only it references. Returns false if there was nothing to
-   * delete.
+   * Deletes a session and the blobs that only this session references. Returns false if there was nothing
+   * to delete.
    */
   delete(session: string, options?: DeleteOptions): Promise<boolean>;
 
-  /** Closes the log. Its drivers return their leases, and its followers end. */
+  /** Closes the log. Its drivers release their leases, and its followers end. */
   close(): Promise<void>;
 }
 
 /** Holds the lease of a session and writes its records. A session has one driver at a time. */
 export interface Driver {
   readonly session: SessionId;
-  /** Increases with each driver. A later driver fences an earlier one. */
+  /** The number of the driver's lease. A driver with a higher epoch fences one with a lower epoch. */
   readonly epoch: number;
-  /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
+  /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to this incarnation. */
   readonly incarnation: string;
   /**
-   * The offset of the session's last record when the driver was opened. A caller that has the records
-   * up to it need not read them. Default: unknown.
+   * The offset of the session's last record at the moment when the driver was opened. A caller that has the
+   * records up to this offset need not read them. Default: unknown.
    */
   readonly openedThrough?: number | undefined;
-  /** Resolves when the driver loses its lease, with the error that its next append would throw. */
+  /** Resolves when the driver loses its lease. The value is the error that the next append would throw. */
   readonly lost: Promise<Error>;
   /**
-   * Stores all drafts or none. Returns all records since this driver's last batch, including those of
-   * other writers. Fold and show exactly these records.
+   * Stores all drafts or none of them. Returns all records since this driver's last batch, including the
+   * records of other writers. Fold and show exactly these records.
    */
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Lets a producer write for one request or one tool call of this driver. */
+  /** Lets a producer write the answer to one request, or the output of one tool call, of this driver. */
   admit(options: AdmitOptions): Promise<Admission>;
   /** Closes the session for good. Nothing more can be appended to it. */
   closeSession(): Promise<Batch>;
-  /** Returns the lease. */
+  /** Releases the lease, so that another driver can open the session. */
   release(): Promise<void>;
-  /** Stops this driver and keeps the lease. `open(session, { epoch })` continues it. */
+  /** Stops this driver and keeps the lease. `open(session, { epoch })` continues with the same lease. */
   detach(): void;
 }
 
 /** Options of `Log.open`. */
 export interface OpenOptions {
-  /** A name for this driver, shown to others that try to open the session. Default: `somebody`. */
+  /** A name for this driver. Other programs see it when they try to open the session. Default: `somebody`. */
   readonly holder?: string | undefined;
   /**
-   * How long the lease lasts without a renewal, in milliseconds. `Infinity`: until it is released or
-   * taken over. Default: 15,000.
+   * The duration of the lease without a renewal, in milliseconds. With `Infinity` it lasts until it is
+   * released or taken over. Default: 15,000.
    */
   readonly leaseMs?: number | undefined;
-  /** Takes the lease even from a driver that may be alive, and fences that driver. Default: false. */
+  /**
+   * If true, takes the lease even if its current driver may be alive, and fences that driver. Default:
+   * false.
+   */
   readonly takeOver?: boolean | undefined;
   /**
-   * The lease belongs to a workflow and not to this process. It survives the process and the closing
-   * of the log, until it expires, is released, or is taken over. Default: false.
+   * If true, the lease belongs to a workflow and not to this process. It stays when the process ends or the
+   * log is closed. It ends when it expires, is released, or is taken over. Default: false.
    */
   readonly isDetached?: boolean | undefined;
   /**
-   * Continues the existing lease with this epoch, from any process, as a detached one. Throws `fenced`
-   * if that epoch no longer drives the session. Default: a new lease.
+   * Continues the existing lease that has this epoch. Any process can do this. The lease is then a detached
+   * one. Throws `fenced` if the driver of the session has another epoch now. Default: takes a new lease.
    */
   readonly epoch?: number | undefined;
-  /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
+  /**
+   * The driver already has the records up to this offset. Its first batch starts with the next record.
+   * Default: 0.
+   */
   readonly from?: number | undefined;
   /**
-   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
-   * another one now. Default: not checked.
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has another
+   * incarnation now. Default: not checked.
    */
   readonly incarnation?: string | undefined;
 }
@@ -164,11 +173,14 @@ export interface ReadOptions {
   /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
   /**
-   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
-   * another one now. Default: not checked.
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has another
+   * incarnation now. Default: not checked.
    */
   readonly incarnation?: string | undefined;
-  /** Approximate maximum size of the records. At least one record is returned. Default: 1 MiB. */
+  /**
+   * Approximate maximum size of the returned records in bytes. At least one record is returned. Default: 1
+   * MiB.
+   */
   readonly maxBytes?: number | undefined;
 }
 
@@ -178,47 +190,56 @@ export interface FollowOptions {
   readonly from?: number | undefined;
   /**
    * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the
-   * session has another one at the start. A change during the iteration always throws. Default: not
+   * session has another incarnation at the start. A change during the iteration always throws. Default: not
    * checked at the start.
    */
   readonly incarnation?: string | undefined;
   /**
-   * When to end. `idle`: after the last record, if no run or turn is open. `closed`: when the session
-   * is closed. Default: never.
+   * When the iteration ends. `idle`: after the last record, if no run or turn is open. `closed`: when the
+   * session is closed. Default: never.
    */
   readonly until?: 'idle' | 'closed' | undefined;
-  /** Ends the iteration when aborted. Default: none. */
+  /** Ends the iteration when the signal is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum number of records that a follower may fall behind after it had caught up. Beyond it, the
-   * iteration throws `lagged` with the cursor. Default: no limit.
+   * Maximum number of records that a follower may fall behind after it has caught up once. If it falls
+   * further behind, the iteration throws `lagged` with the cursor. Default: no limit.
    */
   readonly maxLag?: number | undefined;
 }
 
-/** Options of `Log.restore`: the state of the original session besides its records. */
+/** Options of `Log.restore`. They describe the original session. */
 export interface RestoreOptions {
-  /** Milliseconds since 1970. Default: now. */
+  /** When the session was created, in milliseconds since 1970. Default: now. */
   readonly createdAt?: number | undefined;
-  /** Milliseconds since 1970. Default: now. */
+  /** When the records were last changed, in milliseconds since 1970. Default: now. */
   readonly changedAt?: number | undefined;
-  /** Default: false. */
+  /** Whether the session is closed. Default: false. */
   readonly isClosed?: boolean | undefined;
-  /** Where the session was forked from. Default: nowhere. */
+  /** The session and offset that the session was forked from. Default: the session is not a fork. */
   readonly origin?: SessionInfo['origin'];
-  /** The last offset, if the record there was removed. Default: the offset of the last record. */
+  /**
+   * The last offset of the session. It is needed if the record at this offset was removed. Default: the
+   * offset of the last record.
+   */
   readonly through?: number | undefined;
 }
 
 /** Options of `Log.settle`. */
 export interface SettleOptions {
-  /** The offsets of the turn's first and last record, if they are known. Default: searches them. */
+  /**
+   * The offsets of the turn's first and last record, if the caller has them. Default: `settle` searches for
+   * them.
+   */
   readonly within?: readonly [first: number, last: number] | undefined;
 }
 
 /** Options of `Log.delete`. */
 export interface DeleteOptions {
-  /** Deletes only if this is the offset of the last record, so that newer records are not lost. Default: always. */
+  /**
+   * Deletes the session only if its last record has this offset, so that newer records are not lost.
+   * Default: always deletes.
+   */
   readonly ifThrough?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { DraftRecord, SessionId, ToolCallId } from '@millrace/core';
 
-/** What an admitted producer may write: the answer to one request, or the output of one tool call. */
+/** Says what an admitted producer may write: the answer to one request, or the output of one tool call. */
 export type AdmitOptions =
   | { readonly for: 'request'; readonly turn: number }
   | {
@@ -10,7 +10,10 @@ export type AdmitOptions =
       readonly toolCallId: ToolCallId;
     };
 
-/** A permission to write, as plain data that can be sent to another process. It ends with its driver. */
+/**
+ * A permission to write, as plain data that can be sent to another process. It becomes invalid when its
+ * driver ends.
+ */
 export interface Admission {
   readonly session: SessionId;
   /** The epoch of the driver that gave the admission. */
@@ -19,17 +22,23 @@ export interface Admission {
   readonly producer: string;
 }
 
-/** Writes records for a driver, usually from another process. `Log.produce` opens one. */
+/** Writes records on behalf of a driver, usually in another process. `Log.produce` returns one. */
 export interface Producer {
   readonly session: SessionId;
-  /** Increases each time the admission is opened. A higher epoch fences a lower one. */
+  /**
+   * The number of times that the admission was opened. A producer with a higher epoch fences one with a
+   * lower epoch.
+   */
   readonly epoch: number;
   readonly turn: number;
-  /** This producer's attempt at the request. Opening the admission again supersedes it. */
+  /**
+   * The number of this producer's attempt at the request. Opening the admission again supersedes the
+   * attempt.
+   */
   readonly attempt: number;
   /**
-   * Stores all drafts or none. Sequences count 1, 2, 3 …. A repeated sequence is acknowledged and
-   * stored only once, so a caller that got no answer can retry safely.
+   * Stores all drafts or none of them. The sequence numbers are 1, 2, 3 …. A sequence number that is sent
+   * again is acknowledged but not stored again. A caller that got no answer can therefore retry safely.
    */
   append(drafts: readonly DraftRecord[], sequence: number): Promise<AppendAck>;
 }
@@ -38,6 +47,6 @@ export interface Producer {
 export interface AppendAck {
   /** The offset of the append's last record. */
   readonly through: number;
-  /** True if this sequence was stored before. */
+  /** True if an append with this sequence number was stored before. */
   readonly isRepeat: boolean;
 }

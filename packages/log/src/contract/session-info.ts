@@ -1,17 +1,18 @@
 import type { SessionId } from '@millrace/core';
 
-/** What a log knows about a session without reading its records. */
+/** Describes a session without its records. */
 export interface SessionInfo {
   readonly session: SessionId;
   /** The offset of the last record. 0 if there are no records. */
   readonly through: number;
   /**
-   * Identifies the history that the offsets belong to. It changes when the log is rewound (a backup
-   * is restored, or its last records are lost) and when the session is deleted and created again. A
-   * reader that stores a cursor must store it too. At most 32 characters of `0-9` and `a-z`.
+   * Identifies the history that the offsets belong to. It changes when the log is rewound (a backup is
+   * restored, or the last records are lost). It also changes when the session is deleted and created again.
+   * A reader that stores a cursor must store the incarnation too. It has at most 32 characters of `0-9` and
+   * `a-z`.
    */
   readonly incarnation: string;
-  /** Milliseconds since 1970. */
+  /** When the session was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /** Time of the last change to the records. Lease changes do not count. Milliseconds since 1970. */
   readonly changedAt: number;
@@ -21,9 +22,9 @@ export interface SessionInfo {
   readonly hasWork: boolean;
   /** The current lease, or `undefined` if the session has no driver. */
   readonly lease: LeaseInfo | undefined;
-  /** Where the session was forked from. `undefined` if it is not a fork. */
+  /** The session and offset that this session was forked from. `undefined` if it is not a fork. */
   readonly origin: { readonly session: SessionId; readonly through: number } | undefined;
-  /** The stored session is corrupt. All fields except `session` are then meaningless. */
+  /** True if the stored session is corrupt. All fields except `session` are then meaningless. */
   readonly isDamaged?: true;
 }
 
@@ -32,18 +33,18 @@ export interface LeaseInfo {
   /** The name that the driver gave itself. */
   readonly holder: string;
   readonly epoch: number;
-  /** Milliseconds since 1970. `Infinity` if the lease does not expire. */
+  /** When the lease ends, in milliseconds since 1970. `Infinity` if the lease does not expire. */
   readonly expiresAt: number;
 }
 
 /** Selects sessions for `Log.list`. */
 export interface SessionFilter {
   /**
-   * True: only sessions with open work and no living driver, including those that wait for an
-   * approval. False: only the others. Default: both.
+   * True: only sessions that have open work and no living driver. Sessions that wait for an approval are
+   * included. False: only the other sessions. Default: both.
    */
   readonly isWaiting?: boolean | undefined;
-  /** True: only closed sessions. False: only open ones. Default: both. */
+  /** True: only closed sessions. False: only sessions that are not closed. Default: both. */
   readonly isClosed?: boolean | undefined;
   /** Only sessions after this id, in the order of ids. Default: from the first session. */
   readonly after?: string | undefined;

@@ -1,17 +1,17 @@
 /**
- * Stores snapshots of folded sessions beside their records. A snapshot saves time and nothing else: a
- * program that finds none, or a damaged one, folds the records. Use `sessionStates`, which writes and
- * reads them.
+ * Stores snapshots of folded sessions beside their records. A snapshot only saves time. If it is missing or
+ * damaged, a program folds the records instead. Programs do not call this interface. They use
+ * `sessionStates`, which writes and reads snapshots.
  */
 export interface SnapshotStore {
   /**
-   * Reads the parts from the number `from` on, in order, up to about `maxBytes`. Returns at least one
+   * Reads the parts in order, starting with the number `from`, up to about `maxBytes`. Returns at least one
    * part if there is one.
    */
   read(session: string, options: SnapshotReadOptions): Promise<readonly SnapshotPart[]>;
   /**
-   * Replaces part 0 and all parts from the number `first` on. Returns false and writes nothing if the
-   * session has another incarnation, or if content was redacted after the offset `through`.
+   * Replaces part 0 and all parts whose number is `first` or higher. Returns false and writes nothing if
+   * the session has another incarnation, or if content was redacted after the offset `through`.
    */
   write(session: string, snapshot: SnapshotWrite): Promise<boolean>;
 }
@@ -24,13 +24,16 @@ export interface SnapshotReadOptions {
   readonly maxBytes: number;
 }
 
-/** A part of a stored snapshot. Part 0 changes with each snapshot. The others are only added. */
+/**
+ * A part of a stored snapshot. Part 0 changes with each snapshot. The other parts usually stay, and new
+ * ones are added.
+ */
 export interface SnapshotPart {
   readonly part: number;
   readonly body: string;
 }
 
-/** What `SnapshotStore.write` stores. */
+/** The snapshot that `SnapshotStore.write` stores. */
 export interface SnapshotWrite {
   /** The incarnation of the session, from `SessionInfo`. */
   readonly incarnation: string;

@@ -19,21 +19,25 @@ export interface DurableObjectLogOptions
 
 /** A log in a Durable Object, with maintenance operations. */
 export interface DurableObjectLog extends Log {
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions so far. It is for measurements. */
   readonly transactions: number;
   /**
-   * Deletes blobs that were stored more than a day ago and never referenced. Returns their number.
+   * Deletes blobs that were stored more than a day ago and that no record references. Returns the number of
+   * deleted blobs.
    */
   vacuum(): Promise<number>;
   /**
-   * Starts a new incarnation. Call it after the storage was set back with
-   * `onNextSessionRestoreBookmark`, which the log cannot see. Readers with an earlier cursor get
-   * `rewound`, and drivers are fenced.
+   * Starts a new incarnation. Call it after `onNextSessionRestoreBookmark` has set the storage back,
+   * because the log cannot detect this. Readers with an earlier cursor then get `rewound`, and drivers are
+   * fenced.
    */
   renewIncarnation(): Promise<void>;
 }
 
-/** The instance that stored an unreferenced blob this long ago is assumed gone. */
+/**
+ * The age after which a blob that no record references is deleted. The instance that stored it is assumed
+ * to be gone.
+ */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 const optionNames: OptionNames<DurableObjectLogOptions> = {
@@ -64,7 +68,8 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
     if (typeof storage?.sql?.exec !== 'function') throw notSqlite();
     const store = new DurableObjectStore(storage);
     const { instance } = store;
-    // The platform starts a new instance only after the old one is gone, so its leases are free.
+    // The platform starts a new instance only after the old instance has ended. The leases of other
+    // instances are therefore free.
     const isAlive = ({ started }: ProcessIdentity) =>
       started === instance.started ? undefined : false;
     const leaseClock = { id: instance.started, now: () => performance.now() };

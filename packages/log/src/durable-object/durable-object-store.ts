@@ -22,13 +22,13 @@ import {
 
 type Row = Readonly<Record<string, SqlValue>>;
 
-/** A column with the incarnation of the store. */
+/** SQL for a column that contains the incarnation of the store. */
 const incarnation = "(SELECT value FROM millrace_meta WHERE name = 'incarnation') AS incarnation";
 
-/** Rows of records per query. */
+/** The number of rows of `millrace_chunks` that one query reads. */
 const chunksPerQuery = 64;
 
-/** What the logs on one storage share. */
+/** The state that all logs on one storage share. */
 interface SharedState {
   /** Called after each commit of another log on the same storage. */
   readonly watchers: Set<() => void>;
@@ -58,7 +58,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   readonly #storage: DurableObjectStorage;
   readonly #shared: SharedState;
   #watcher: (() => void) | undefined;
-  /** The generation numbers of sessions that were read. Cleared with each transaction. */
+  /** The generation numbers of sessions that were read. They are cleared with each transaction. */
   readonly #made = new Map<SessionId, number>();
 
   constructor(storage: DurableObjectStorage) {
@@ -78,7 +78,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       try {
         return this.#storage.transactionSync(() => work(this));
       } finally {
-        // A transaction that was rolled back may have created sessions.
+        // The rolled back transaction may have created sessions, so their generation numbers are invalid.
         this.#made.clear();
       }
     });
@@ -119,7 +119,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   }
 
   producer(session: SessionId, producer: string): ProducerRow | undefined {
-    // Names may contain characters that have no encoding. JSON escapes them.
+    // A producer name may contain characters that UTF-8 cannot encode. JSON escapes them.
     const key = JSON.stringify(producer);
     const query = 'SELECT state FROM millrace_producers WHERE made = ? AND name = ?';
     return this.#state<ProducerRow>(query, this.#madeOf(session), key);
@@ -143,7 +143,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       );
       for (const chunk of chunks) {
         reader.add(chunk);
-        // The rest of a row may have no records. The page must contain at least one.
+        // A row can have no records after the start offset. A page needs at least one record, so the next
+        // row is read.
         if (reader.bytes >= maxBytes && reader.records.length > 0) return reader.records;
       }
       if (chunks.length === 0) break;
@@ -193,7 +194,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     return { made: this.#next('sessions'), incarnation: Number(row?.['incarnation']) };
   }
 
-  /** Starts a new incarnation, because the storage was set back. */
+  /** Starts a new incarnation. It is called after the storage was set back. */
   renewIncarnation(): void {
     this.transact(() => {
       const set = 'UPDATE millrace_meta SET value = ? WHERE name = ?';
@@ -280,7 +281,10 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     for (const hash of hashes) this.#run(drop, hash);
   }
 
-  /** Deletes blobs that were stored before a time and never referenced. Returns their number. */
+  /**
+   * Deletes blobs that were stored before a time and that no record references. Returns the number of
+   * deleted blobs.
+   */
   deleteForgottenBlobs(before: number): number {
     return this.transact(() => {
       const held = this.#run('SELECT hash FROM millrace_blob_holds WHERE put_at < ?', before);
@@ -306,7 +310,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       const before = chunks.at(-1);
       const row = { first: Number(first), last: Number(last), body: String(body) };
       if (before?.last !== row.last) chunks.push(row);
-      // The next piece of the same row. Pieces are joined here, because SQLite limits the result.
+      // The row is the next piece of the same chunk. The pieces are joined here, because SQLite limits the
+      // size of a result.
       else chunks[chunks.length - 1] = { ...row, body: before.body + row.body };
     }
     return chunks;
@@ -325,10 +330,10 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
         );
   }
 
-  /** Updates the reference counts after records replaced others. */
+  /** Updates the reference counts of blobs after the records `after` replaced the records `before`. */
   #countUses(made: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
-    // A blob that was referenced before does not release a hold.
+    // Only a blob that is referenced for the first time releases a hold.
     for (const hash of referencedBlobs(after)) this.#useBlob(made, hash, !known.has(hash));
     for (const hash of referencedBlobs(before)) {
       const less = 'UPDATE millrace_blob_uses SET count = count - 1 WHERE made = ? AND hash = ?';
@@ -352,7 +357,10 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     return Number(this.#run(query, name)[0]?.['value']);
   }
 
-  /** The session's generation number, or 0 if it does not exist. No session has the number 0. */
+  /**
+   * Returns the session's generation number. Returns 0 if the session does not exist, because no session
+   * has the number 0.
+   */
   #madeOf(session: SessionId): number {
     return this.#made.get(session) ?? this.session(session)?.made ?? 0;
   }

@@ -1,7 +1,7 @@
 import { LogError } from '../contract/log-error.ts';
 import { randomIncarnation } from '../storage/incarnation.ts';
 
-/** The values that statements take and return. */
+/** The types of values that statements take and return. */
 export type SqlValue = ArrayBuffer | string | number | null;
 
 /** The result of a statement. */
@@ -13,7 +13,7 @@ export interface SqlCursor {
 /** The storage of a Durable Object with SQLite: `ctx.storage`. */
 export interface DurableObjectStorage {
   readonly sql: {
-    /** Runs statements. The values are bound to the last one. */
+    /** Runs one or more statements. The values are bound to the last statement. */
     exec(query: string, ...bindings: SqlValue[]): SqlCursor;
   };
   /** Runs the function in a transaction, which is rolled back if the function throws. */
@@ -24,13 +24,17 @@ export interface DurableObjectStorage {
 const schemaVersion = 2;
 
 /**
- * A row of a Durable Object has at most 2 MB. Longer texts and blobs are stored in pieces. A
- * character needs at most 3 bytes.
+ * The maximum length of a piece of text, and the maximum size of a piece of a blob. A row of a Durable
+ * Object has at most 2 MB, and a character needs at most 3 bytes. Longer texts and blobs are therefore
+ * stored in pieces.
  */
 const textPieceLength = 500_000;
 export const blobPieceBytes = 1_500_000;
 
-/** Tables of the log. Their names start with `millrace_`, because the object may have others. */
+/**
+ * The statements that create the tables. The table names start with `millrace_`, because the object may
+ * have other tables.
+ */
 const tables = [
   'CREATE TABLE millrace_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
   `CREATE TABLE millrace_sessions (
@@ -81,7 +85,7 @@ const tables = [
   'CREATE INDEX millrace_blob_uses_by_hash ON millrace_blob_uses (hash)',
 ];
 
-/** Creates the tables or migrates older ones. Refuses tables of a later version. */
+/** Creates the tables or migrates older ones. Throws if a later version created the tables. */
 export function createTables(storage: DurableObjectStorage): void {
   const run = (query: string, ...bindings: SqlValue[]) =>
     storage.sql.exec(query, ...bindings).toArray();
@@ -109,11 +113,11 @@ function tooNew(version: number): LogError {
   return new LogError('too_new', message, { version });
 }
 
-/** Splits a text into pieces that fit into a row. A text has at least one piece. */
+/** Splits a text into pieces that fit into a row. An empty text has one empty piece. */
 export function textPieces(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
-    // A pair of surrogates must stay together, because a half has no encoding.
+    // The two halves of a surrogate pair must stay together, because one half has no UTF-8 encoding.
     const isSplitPair = /[\ud800-\udbff]/.test(text.charAt(at + textPieceLength - 1));
     const end = at + textPieceLength - (isSplitPair ? 1 : 0);
     pieces.push(text.slice(at, end));
@@ -122,7 +126,7 @@ export function textPieces(text: string): readonly string[] {
   return pieces.length === 0 ? [''] : pieces;
 }
 
-/** Splits bytes into pieces that fit into a row. Bytes have at least one piece. */
+/** Splits bytes into pieces that fit into a row. An empty array has one empty piece. */
 export function blobPieces(bytes: Uint8Array): readonly ArrayBuffer[] {
   const count = Math.max(1, Math.ceil(bytes.length / blobPieceBytes));
   return Array.from({ length: count }, (_, piece) => {

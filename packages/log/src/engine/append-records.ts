@@ -19,7 +19,10 @@ export interface AddedRecords {
   readonly records: readonly LogRecord[];
 }
 
-/** Numbers and stores drafts that were checked by `readableDrafts`. Returns the new session row. */
+/**
+ * Numbers and stores drafts that were checked by `readableDrafts`. Returns the new session row and the
+ * records.
+ */
 export function addRecords(
   tx: StoreTransaction,
   row: SessionRow,
@@ -28,7 +31,7 @@ export function addRecords(
   now: number,
 ): AddedRecords {
   const records = numberRecords(row, drafts, producer, now);
-  // An empty append only reads what is new. It does not count as a change.
+  // An append without drafts changes nothing. The driver uses it to receive new records.
   const changedAt = records.length > 0 ? now : row.changedAt;
   const grown = { ...row, through: row.through + records.length, changedAt };
   tx.putSession(grown);
@@ -39,15 +42,15 @@ export function addRecords(
 }
 
 /**
- * Updates what the store tracks about records without reading them again: open work, and commands
- * by key.
+ * Updates the data about records that the store keeps apart from them: open work, and commands by key.
+ * Returns the new session row.
  */
 export function indexRecords(
   tx: StoreTransaction,
   row: SessionRow,
   records: readonly LogRecord[],
 ): SessionRow {
-  // Nearly all appends are text.
+  // Most appends contain only deltas, which change none of this data.
   if (records.every(({ fact }) => fact === undefined)) return row;
   const { session } = row;
   let { queuedCommands } = row;
@@ -68,18 +71,17 @@ export function indexRecords(
   return queuedCommands === row.queuedCommands ? next : { ...next, queuedCommands };
 }
 
-/** Turns checked drafts into the session's next records. */
+/** Turns checked drafts into the session's next records, with offsets and a time. */
 export function numberRecords(
   { through }: Pick<SessionRow, 'through'>,
   drafts: readonly DraftRecord[],
   producer: string,
   time: number,
 ): readonly LogRecord[] {
-  // The time is for display, not for ordering. It must be a valid whole number even if the clock is
-  // wrong.
+  // The time is for display, not for ordering. It must be a valid whole number even if the clock is wrong.
   const at = Math.max(0, Math.floor(time)) || 0;
   const first = through + 1;
-  // Two literal objects instead of a spread: this runs once per record and has to be fast.
+  // The two object literals are faster than a spread. This code runs once per record.
   return drafts.map(({ turn, attempt, delta, fact }, index): LogRecord => {
     const offset = first + index;
     return delta === undefined
@@ -88,7 +90,10 @@ export function numberRecords(
   });
 }
 
-/** Stores a command in a session. A key that is already stored has no effect. */
+/**
+ * Stores a command in a session. If the key is already stored, it stores nothing and returns the existing
+ * command's offset.
+ */
 export async function submit(
   { clock, commits, feeds }: LogContext,
   session: SessionId,

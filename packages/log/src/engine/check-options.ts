@@ -11,10 +11,10 @@ import type { SessionFilter } from '../contract/session-info.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-// Options are checked before any work begins. A transaction is shared with other callers, which
-// must not fail because of one bad option. Types are no guarantee where options come from JSON.
+// These functions check options before any work begins. Several callers share a transaction, and one bad
+// option must not fail the others. The checks are needed at run time, because options may come from JSON.
 
-/** A shorter lease would be renewed all the time. */
+/** The shortest lease that is allowed. A shorter lease would be renewed all the time. */
 const minLeaseMs = 50;
 const maxKeyLength = 1024;
 
@@ -26,7 +26,10 @@ export function assertSessionId(session: string): asserts session is SessionId {
   );
 }
 
-/** Checks the idempotency key of a command. Long data belongs in the command itself. */
+/**
+ * Checks the idempotency key of a command. The limit is low, because long data belongs in the command
+ * itself.
+ */
 export function assertCommandKey(key: string, session: SessionId): void {
   const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
   const why = `it must have 1 to ${maxKeyLength} characters`;
@@ -68,7 +71,10 @@ function assertIncarnationOption(
   assert(isKnown, 'incarnation', 'it must be a string of SessionInfo', { session });
 }
 
-/** Throws `rewound` if the cursor belongs to another incarnation, and `bad_offset` if it never existed. */
+/**
+ * Throws `rewound` if the cursor belongs to another incarnation. Throws `bad_offset` if the session never
+ * had its offset.
+ */
 export function assertCursor(
   row: Pick<SessionRow, 'session' | 'through' | 'made' | 'incarnation'>,
   {
@@ -150,7 +156,10 @@ export function assertNames<Options extends object>(
   });
 }
 
-/** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
+/**
+ * Throws `bad_option` unless a value is an object. Callers replace `undefined` with defaults before this
+ * check.
+ */
 export function assertObject(value: object | undefined, what: string): void {
   assert(typeof value === 'object' && value !== null, what, 'they must be an object');
 }
@@ -163,7 +172,7 @@ function isNonNegative(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
-/** Throws `bad_option` unless a value is right. The rule says what it must be. */
+/** Throws `bad_option` if `isRight` is false. `rule` says what the value must be. */
 export function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
   throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
@@ -179,7 +188,7 @@ function assertOffset(
   throw new LogError('bad_offset', message, { session, offset, through });
 }
 
-/** True for a whole number that is 0 or more. */
+/** Returns whether a value is a whole number that is 0 or more. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -10,8 +10,8 @@ import {
   isString,
 } from './check-options.ts';
 
-// The options of operations that most programs never use: producers, copies and redaction. They load
-// on demand together with the operations.
+// These functions check the options of operations that most programs never use: producers, copies and
+// redaction. This file is imported on demand, together with the operations.
 
 export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
   assertObject(options, 'the options');

@@ -3,20 +3,23 @@ import type { Clock } from '../contract/clock.ts';
 import type { OnCommitPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
 /**
- * Callbacks about one piece of work. They run synchronously, before the promise of the work
- * settles.
+ * Options of one piece of work, with callbacks. The callbacks run synchronously, before the promise of the
+ * work settles.
  */
 export interface CommitListener<T> {
   /**
-   * The work is a part of a stream and can wait for the interval. Default: false, the work is committed
-   * in the next round of the event loop, because somebody waits for it.
+   * True if the work is a part of a stream and can wait for the commit interval. Default: false. The work
+   * is then committed in the next round of the event loop, because a caller waits for it.
    */
   readonly isStreamed?: boolean;
-  /** The session that the work reads and writes, so that a store can fetch its row first. Default: unknown. */
+  /**
+   * The session that the work reads and writes. With it, a store can fetch the session's row first.
+   * Default: unknown.
+   */
   readonly session?: SessionId;
   /** Called after the commit. It must not throw. */
   readonly onCommitted?: (value: T) => void;
-  /** Called if the work was refused or could not be stored. May be called twice. */
+  /** Called if the work was refused or could not be stored. It may be called twice. */
   readonly onFailed?: (error: unknown) => void;
 }
 
@@ -24,18 +27,18 @@ export interface CommitListener<T> {
 export interface CommitQueue {
   /** Number of transactions so far, for measurements. */
   readonly transactions: number;
-  /** Changes each time that work is executed, whether or not the previous execution succeeded. */
+  /** A number that changes each time the queued work is executed, even if an execution failed. */
   readonly round: number;
   /**
-   * Runs the work in a transaction and resolves after the commit. Work that throws a Millrace error
-   * must not have written anything before it throws; the other work of the transaction is still
-   * committed. The work may be executed again from the start.
+   * Runs the work in a transaction and resolves after the commit. If the work throws a Millrace error, it
+   * must not have written anything before. The other work of the transaction is then still committed. The
+   * queue may execute the work again from the start.
    */
   run<T>(work: (tx: StoreTransaction) => T, listener?: CommitListener<T>): Promise<T>;
   assertOpen(): void;
-  /** Commits queued work now. Returns a promise if that takes time. */
+  /** Commits the queued work now. Returns a promise if the store is asynchronous. */
   flush(): void | Promise<void>;
-  /** Commits queued work and accepts no more. */
+  /** Commits the queued work and accepts no more work. */
   close(why: Error): void | Promise<void>;
 }
 
@@ -53,36 +56,36 @@ export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void
 }
 
 /**
- * Executes one job. A refusal fails only this job. Any other error comes from the store and fails
- * the whole transaction.
+ * Executes one job. If the job throws a refusal, only this job fails. Any other error comes from the store
+ * and fails the whole transaction.
  */
 export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): JobOutcome {
   try {
     return { value: work(tx) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    // Called now, so that later work of the same writer in this transaction sees the failure.
+    // Calls `onFailed` now, so that later work of the same writer in this transaction is refused too.
     onFailed?.(error);
     return { error };
   }
 }
 
-/** True if the error is about the caller's request and not about the store. */
+/** Returns whether the error is about the caller's request and not about the store. */
 export function isRefusal(error: unknown): boolean {
   return isMillraceError(error) && !storeFailures.has(error.code);
 }
 
 const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
-/** Transactions of streamed work take at most this share of the time, if the store is slow. */
+/** If the store is slow, the interval grows until streamed work takes only this share of the time. */
 const busyShare = 1 / 8;
-/** A slow store makes the interval at most this many times longer. */
+/** If the store is slow, the commit interval becomes at most this many times longer. */
 const maxStretch = 8;
 
 /**
- * A commit queue for synchronous stores. The first work is committed before `run` returns. Under
- * load there is one transaction per interval for the streams of the whole store, and one per round of
- * the event loop for all other work.
+ * A commit queue for synchronous stores. If the interval since the last transaction is over, `run` commits
+ * before it returns. Under load there is one transaction per interval for all streams of the store. All
+ * other work has one transaction per round of the event loop.
  */
 export class GroupCommit implements CommitQueue {
   readonly #store: RecordStore;
@@ -91,14 +94,17 @@ export class GroupCommit implements CommitQueue {
   readonly #onPoint: OnCommitPoint | undefined;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
-  /** How long the next transaction waits, if it is scheduled. 0: until the next round of the event loop. */
+  /**
+   * The delay of the scheduled transaction in milliseconds. 0 means the next round of the event loop.
+   * Undefined if no transaction is scheduled.
+   */
   #scheduledMs: number | undefined;
-  /** A moving average of the duration of a transaction. */
+  /** A moving average of the duration of a transaction, in milliseconds. */
   #costMs = 0;
   #cancel: () => void = () => {};
-  /** The reason why no more work is accepted. */
+  /** The reason why the queue accepts no more work. Undefined while it is open. */
   #closed: Error | undefined;
-  /** Number of transactions that were started. Each one gets its own number, even if it fails. */
+  /** The number of transactions that were started, including those that failed. */
   transactions = 0;
 
   constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnCommitPoint) {
@@ -116,7 +122,8 @@ export class GroupCommit implements CommitQueue {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
       const { isStreamed, onCommitted, onFailed } = listener;
-      // Lists every field, because V8 creates an object literal faster than it copies an object.
+      // The literal lists every field, because V8 creates an object literal faster than it copies an
+      // object.
       this.#jobs.push({ work, resolve, reject, onCommitted, onFailed } as CommitJob);
       this.#schedule(isStreamed === true);
     });
@@ -145,19 +152,25 @@ export class GroupCommit implements CommitQueue {
     const intervalMs = this.#streamIntervalMs;
     const waitMs = this.#lastAt + intervalMs - this.#clock.now();
     if (waitMs <= 0) return this.flush();
-    // The minimum prevents a long wait if the system clock is set back.
+    // `Math.min` prevents a long wait if the system clock is set back.
     this.#scheduledMs = isStreamed ? Math.min(waitMs, intervalMs) : 0;
     this.#cancel();
     this.#cancel = this.#clock.after(this.#scheduledMs, () => this.flush());
   }
 
-  /** The interval, or longer if the store is slow. */
+  /**
+   * The time between two transactions of streamed work. It is longer than the configured interval if the
+   * store is slow.
+   */
   get #streamIntervalMs(): number {
     const longestMs = this.#intervalMs * maxStretch;
     return Math.min(longestMs, Math.max(this.#intervalMs, this.#costMs / busyShare));
   }
 
-  /** Times of a clock that is set meanwhile count as the interval at most. */
+  /**
+   * Updates the average duration after a transaction. One duration counts as at most the interval, because
+   * the system clock may have been set meanwhile.
+   */
   #noteEnd(startedAt: number): void {
     if (this.#intervalMs === 0) return;
     this.#lastAt = this.#clock.now();
@@ -176,8 +189,8 @@ export class GroupCommit implements CommitQueue {
         return jobs.map((job) => runJob(job, tx));
       });
     } catch (error) {
-      // One failing job must not fail the others, so each is retried alone. If the transaction
-      // could not begin, retrying alone would fail too.
+      // One failing job must not fail the others, so each job is retried alone. If the transaction could
+      // not begin, a retry would fail too.
       if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
       else for (const job of jobs) rejectJob(job, error);
       return;

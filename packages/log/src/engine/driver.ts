@@ -11,7 +11,7 @@ import type { LogContext } from './log-context.ts';
 import { isStreamText, readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
-  /** The session with the new lease. */
+  /** The session row with the new lease. */
   readonly row: SessionRow;
   readonly leaseMs: number;
   readonly from: number;
@@ -33,19 +33,19 @@ export class StoreDriver implements Driver {
   readonly #leaseMs: number;
   readonly #producer: string;
   readonly #keeper: LeaseKeeper;
-  /** The lease belongs to a workflow. It continues when this log closes. */
+  /** True if the lease belongs to a workflow. The lease then stays valid when this log closes. */
   readonly #isDetached: boolean;
   /** The offset up to which the driver has received records. */
   #deliveredThrough: number;
-  /** The offset up to which the driver will have received records once this round is committed. */
+  /** The offset up to which the driver will have received records after the commit of this round. */
   #pendingDelivery: { readonly round: number; readonly through: number } | undefined;
   #resolveLost: (error: Error) => void = () => {};
-  /** The reason why the driver accepts no more calls. */
+  /** The reason why the driver accepts no more calls. Undefined while it accepts calls. */
   #endReason: Error | undefined;
-  /** The reason why nothing more is stored, including queued appends. */
+  /** The reason why the driver stores nothing more, not even queued appends. Undefined while it can store. */
   #failure: Error | undefined;
   #isLeaseReturned = false;
-  /** The driver ended on request, so `lost` does not resolve. */
+  /** True if the caller ended the driver. `lost` then never resolves. */
   #isReleased = false;
 
   constructor(context: LogContext, { row, leaseMs, from, isDetached }: LeaseTerms) {
@@ -74,7 +74,7 @@ export class StoreDriver implements Driver {
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
     let ready: readonly DraftRecord[];
     try {
-      // Copied immediately, so that later changes to the caller's drafts have no effect.
+      // Copies the drafts immediately, so that later changes to the caller's objects have no effect.
       ready = readableDrafts(drafts, this.session);
     } catch (error) {
       return this.#rejectInOrder(error);
@@ -94,9 +94,9 @@ export class StoreDriver implements Driver {
     const admit = (tx: StoreTransaction) => {
       const row = admittedProducer(this.#requireLease(tx), asked);
       const known = tx.producer(session, row.producer);
-      // A request that is admitted again continues to count its attempts.
+      // If a request is admitted again, its attempts continue to count.
       const attempt = row.isRequest ? (known?.attempt ?? 0) : row.attempt;
-      // A producer that this driver admitted before keeps its state.
+      // If this driver admitted the producer before, the producer keeps its state.
       if (known?.driverEpoch !== driverEpoch)
         tx.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
       return { session, driverEpoch, producer: row.producer };
@@ -137,8 +137,8 @@ export class StoreDriver implements Driver {
   }
 
   /**
-   * After a failure the driver cannot know which record its next append would follow. It therefore
-   * accepts no more appends.
+   * Ends the driver after a failure. It accepts no more appends, because its position in the log is
+   * unknown.
    */
   loseLease(error: unknown): void {
     if (this.#failure !== undefined) return;
@@ -147,12 +147,11 @@ export class StoreDriver implements Driver {
     this.#stop(this.#failure);
     if (this.#isDetached) return this.#unregister();
     this.#context.lostEpochs.add(this.epoch);
-    // Delayed, because a transaction may be running now. If the lease cannot be returned, it
-    // expires.
+    // Returns the lease later, because a transaction may be running now. If this fails, the lease expires.
     queueMicrotask(() => this.#returnLease().catch(() => {}));
   }
 
-  /** Accepts no more calls. Appends that are already queued are still stored. */
+  /** Makes the driver refuse new calls. Appends that are already queued are still stored. */
   #stop(why: Error): void {
     this.#endReason ??= why;
     this.#keeper.stop();
@@ -200,7 +199,7 @@ export class StoreDriver implements Driver {
     );
   }
 
-  /** Rejects in the order of the calls: earlier appends are stored, later ones are not. */
+  /** Rejects a call in the order of the calls. Earlier appends are stored, and later appends are refused. */
   async #rejectInOrder(error: unknown): Promise<never> {
     if (this.#endReason !== undefined) throw this.#endReason;
     this.#endReason = error instanceof Error ? error : new Error(String(error));
@@ -208,7 +207,8 @@ export class StoreDriver implements Driver {
       throw error;
     };
     const refused = this.#context.commits.run(refuse, { onFailed: (why) => this.loseLease(why) });
-    // The lease is returned first, so that a caller that handles the error can open the session.
+    // Returns the lease before it throws, so that a caller that handles the error can open the session
+    // again.
     return refused.catch(async (why: unknown) => {
       await this.#returnLease().catch(() => {});
       throw why;
@@ -235,7 +235,7 @@ export class StoreDriver implements Driver {
     return { ...added, batch: { after, through, records } };
   }
 
-  /** True if the lease was renewed a moment ago. A stream of appends then need not change it each time. */
+  /** Returns whether the lease was renewed a moment ago. An append then need not renew it. */
   #isFresh({ lease }: SessionRow, now: number): boolean {
     if (lease === undefined || lease.expiresAt === Number.POSITIVE_INFINITY) return true;
     const ageMs = now - (lease.expiresAt - this.#leaseMs);
@@ -257,7 +257,7 @@ export class StoreDriver implements Driver {
 
 const none: readonly LogRecord[] = [];
 
-/** An append renews a lease of which this share is over. */
+/** An append renews the lease if more than this share of its duration has passed. */
 const freshShare = 1 / 16;
 
 function leftError(session: SessionId, epoch: number): LogError {

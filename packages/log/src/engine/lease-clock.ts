@@ -2,38 +2,41 @@ import type { Clock } from '../contract/clock.ts';
 import type { LeaseRow, LeaseTicks, ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { currentLease } from '../storage/session-row.ts';
 
-/** A clock that nobody can set, for leases. The time of day in a lease is only for display then. */
+/**
+ * A clock for leases that cannot be set. If a log uses it, the time of day in a lease is only for display.
+ */
 export interface LeaseClock {
-  /** Identifies the clock. Times of different clocks cannot be compared. */
+  /** Identifies the clock. The times of two different clocks cannot be compared. */
   readonly id: string;
-  /** Milliseconds since a fixed moment. */
+  /** Returns the milliseconds since a fixed moment. */
   now(): number;
 }
 
-/** The clock of one process that shares its leases with no other. */
+/** The lease clock of a log whose leases no other process can see. */
 export const processClock: LeaseClock = { id: 'process', now: () => performance.now() };
 
 interface LeaseJudgeOptions {
   readonly clock: Clock;
-  /** Default: `clock` decides about leases. */
+  /** The clock that decides whether a lease has expired. Default: `clock`. */
   readonly leaseClock?: LeaseClock | undefined;
-  /** Whether the process that holds a lease still runs. `undefined` if it is not known. */
+  /** Returns whether the process that holds a lease still runs. Returns `undefined` if this is unknown. */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 
-/** A lease that another clock measured, and when this process saw it first. */
+/** A lease that another clock measured, and the time when this process first saw it. */
 interface Sighting {
   readonly epoch: number;
   readonly expiresAt: number;
   readonly seenAt: number;
 }
 
-/** Maximum number of leases of other clocks to remember. */
+/** Maximum number of entries in `#sightings`. */
 const maxSightings = 10_000;
 
 /**
- * Decides whether a lease is still held. A lease that the same clock measured is compared with it.
- * A lease of another clock is held until this process has seen it unchanged for its whole duration.
+ * Decides whether a lease is still held. If the lease was measured by this process's lease clock, the clock
+ * decides. A lease of another clock counts as held until this process has seen it unchanged for its whole
+ * duration.
  */
 export class LeaseJudge {
   readonly #options: LeaseJudgeOptions;
@@ -43,23 +46,27 @@ export class LeaseJudge {
     this.#options = options;
   }
 
-  /** Milliseconds of the clock that decides. */
+  /** Returns the time of the clock that decides about leases, in milliseconds. */
   now(): number {
     const { clock, leaseClock } = this.#options;
     return (leaseClock ?? clock).now();
   }
 
-  /** The times of a lease that starts now. */
+  /** Returns the times of a lease that starts now. */
   times(leaseMs: number): Pick<LeaseRow, 'expiresAt' | 'ticks'> {
     const { clock, leaseClock } = this.#options;
     const expiresAt = clock.now() + leaseMs;
     if (leaseClock === undefined || leaseMs === Number.POSITIVE_INFINITY) return { expiresAt };
-    // A whole number is shorter in the stored row, which each append writes.
+    // The time is rounded, because a whole number is shorter in the stored row. Each append writes this
+    // row.
     const until = Math.floor(leaseClock.now()) + leaseMs;
     return { expiresAt, ticks: { clock: leaseClock.id, expiresAt: until, leaseMs } };
   }
 
-  /** How long the holder of the session's lease may still write. 0 if nobody holds it. */
+  /**
+   * Returns how many milliseconds the holder of the session's lease may still write. Returns 0 if nobody
+   * holds it.
+   */
   remainingMs(row: SessionRow): number {
     const lease = currentLease(row);
     if (lease === undefined) return 0;
@@ -71,14 +78,17 @@ export class LeaseJudge {
   #timeLeft(row: SessionRow, { expiresAt, ticks }: LeaseRow): number {
     const { clock, leaseClock } = this.#options;
     if (expiresAt === Number.POSITIVE_INFINITY) return expiresAt;
-    // A lease without ticks is from an earlier version, or from a log with its own clock.
+    // A lease without ticks was written by an earlier version, or by a log whose caller passed a `clock`.
     if (leaseClock === undefined || ticks === undefined) return expiresAt - clock.now();
     const leftMs = ticks.expiresAt - leaseClock.now();
     const isSameClock = ticks.clock === leaseClock.id && leftMs <= ticks.leaseMs;
     return isSameClock ? leftMs : this.#unseenMs(row, ticks, leaseClock.now());
   }
 
-  /** How much of the lease's duration is left since this process saw it first. */
+  /**
+   * Returns the rest of the lease's duration in milliseconds, counted from the moment when this process
+   * first saw the lease.
+   */
   #unseenMs({ session, epoch }: SessionRow, ticks: LeaseTicks, now: number): number {
     const { expiresAt, leaseMs } = ticks;
     const known = this.#sightings.get(session);

@@ -13,13 +13,16 @@ interface LeaseRequest extends OpenOptions {
   readonly process: ProcessIdentity | undefined;
   readonly judge: LeaseJudge;
   /**
-   * Returns an epoch that no driver of any session had before. A deleted session's id may be used
-   * again.
+   * Returns an epoch that no driver of any session had before. An epoch must be new even for a new session,
+   * because it may have the id of a deleted one.
    */
   readonly nextEpoch: () => number;
 }
 
-/** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
+/**
+ * Returns the session row with a lease for a new driver. Throws `held` if another driver may still be
+ * alive.
+ */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
   const lease = currentLease(row);
@@ -31,7 +34,7 @@ export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   return { ...row, epoch: ask.nextEpoch(), lease: own };
 }
 
-/** Returns the row with the epoch's existing lease extended. */
+/** Returns the row with a longer lease for the same epoch. */
 export function renewLease(
   row: SessionRow | undefined,
   { session, epoch, leaseMs, judge }: Pick<LeaseRequest, 'leaseMs' | 'judge'> & DriverEpoch,
@@ -46,7 +49,7 @@ interface DriverEpoch {
   readonly epoch: number;
 }
 
-/** Throws `fenced` unless this epoch drives the session. */
+/** Throws `fenced` if the driver of the session has another epoch. */
 export function assertIsDriver(
   row: SessionRow | undefined,
   epoch: number,
@@ -81,19 +84,19 @@ interface RenewableLease {
   readonly leaseMs: number;
   /** Extends the lease. Throws if the lease is lost. */
   readonly renew: (tx: StoreTransaction) => void;
-  /** Checks the lease without writing. Used for leases that do not expire. */
+  /** Checks the lease without writing. It is used for leases that do not expire. */
   readonly check: () => void | Promise<void>;
   readonly onLost: (error: unknown) => void;
 }
 
 /**
- * How often a lease without expiry is checked for a takeover, and the longest delay between two
- * renewals.
+ * `checkIntervalMs` is how often a lease without expiry is checked for a takeover. `maxRenewalMs` is the
+ * longest delay between two renewals.
  */
 const checkIntervalMs = 5000;
 const maxRenewalMs = 3_600_000;
 
-/** Renews a lease while its driver lives, and detects that another driver has taken it. */
+/** Renews a lease while its driver lives, and detects when another driver has taken it. */
 export class LeaseKeeper {
   readonly #context: LogContext;
   readonly #lease: RenewableLease;
@@ -135,7 +138,8 @@ export class LeaseKeeper {
         this.#scheduleRenewal();
       },
       (error: unknown) => {
-        // Storage errors, such as a locked file, may be temporary. Retry until the lease expires.
+        // Storage errors, such as a locked file, may be temporary. The renewal is retried until the lease
+        // expires.
         if (!isRefusal(error) && leases.now() < this.#expiresAt) this.#scheduleRenewal();
         else if (!this.#isStopped) onLost(error);
       },

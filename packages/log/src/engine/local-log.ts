@@ -14,31 +14,34 @@ import { StoreLog, type StoreLogOptions } from './store-log.ts';
 /** Options that all local logs share. */
 export interface LocalLogOptions extends StoreLogOptions {
   /**
-   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that
-   * nobody can set for leases.
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that cannot
+   * be set for leases.
    */
   readonly clock?: Clock | undefined;
   /**
-   * Minimum time between two transactions of streamed text. A slow disk makes it up to 8 times longer,
-   * so that commits take at most an eighth of the time. All other work is committed in the next round
+   * Minimum time between two transactions of streamed text. A slow disk makes it longer, up to 8
+   * times, to keep commits below an eighth of the time. All other work is committed in the next round
    * of the event loop. Default: 2 ms.
    */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Publishes committed records to followers in other processes. The caller must close it. Default:
-   * no bus.
+   * Publishes committed records to followers in other processes. The caller must close the bus. Default: no
+   * bus.
    */
   readonly bus?: Bus | undefined;
   /**
-   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
-   * by time. Default: unknown.
+   * Returns whether the process that holds a lease is alive. If it returns undefined, the lease stays valid
+   * until it expires. Default: always undefined.
    */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
+  /**
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
+   * Default: none.
+   */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/** How a local log judges leases if the caller gives no `clock`. */
+/** The lease clock of a local log. It is used only if the caller gives no `clock`. */
 interface LocalLeaseOptions {
   readonly leaseClock?: LeaseClock | undefined;
 }
@@ -55,7 +58,8 @@ const settingNames: OptionNames<StoreLogSettings> = {
 };
 
 /**
- * Creates a log on a synchronous store. The log decides; the store only keeps rows and records.
+ * Creates a log on a synchronous store. The log makes all decisions. The store only stores rows and
+ * records.
  *
  * @example
  * const log = storeLog(new AcmeStore('sessions.acme'));
@@ -73,7 +77,8 @@ export class LocalLog extends StoreLog {
   constructor(store: RecordStore, options: LocalLogOptions & LocalLeaseOptions = {}) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;
     const commits = new GroupCommit(store, clock, commitIntervalMs, options.onPoint);
-    // Who else uses the store is not known, so by default each log has a clock of its own.
+    // By default each log has a lease clock with its own id, because another process may use the same
+    // store.
     const { leaseClock: known = { ...processClock, id: crypto.randomUUID() } } = options;
     const leaseClock = options.clock === undefined ? known : undefined;
     const leases = new LeaseJudge({ clock, leaseClock, isAlive: options.isAlive });

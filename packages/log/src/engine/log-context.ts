@@ -8,11 +8,11 @@ import type { SessionRow } from '../storage/rows.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { LeaseJudge } from './lease-clock.ts';
 
-/** A driver of this log that holds a lease. */
+/** A driver of this log that may hold a lease. */
 interface LeaseHolder {
   readonly session: SessionId;
   readonly epoch: number;
-  /** Ends the driver and returns its lease because the log is closed. */
+  /** Ends the driver because the log is closed, and returns its lease. */
   close(why: Error): Promise<void>;
   /** Ends the driver because it no longer holds the lease. */
   loseLease(why: Error): void;
@@ -35,8 +35,8 @@ export class LogContext {
   readonly leases: LeaseJudge;
   readonly drivers: Set<LeaseHolder> = new Set();
   /**
-   * Epochs whose driver failed in this process before its lease was returned. Such a lease can be
-   * taken without waiting for its expiry.
+   * Epochs whose driver failed in this process before its lease was returned. A new driver can take such a
+   * lease without waiting for its expiry.
    */
   readonly lostEpochs: Set<number> = new Set();
 
@@ -49,8 +49,8 @@ export class LogContext {
   }
 
   /**
-   * Ends this log's drivers of the session, except the one with `epoch`. They learn about a
-   * takeover or a deletion before their next append.
+   * Ends this log's drivers of the session, except the driver with `epoch`. It is called after a takeover
+   * or a deletion, so that these drivers stop before their next append.
    */
   fence(session: SessionId, why: (epoch: number) => Error, epoch?: number): void {
     for (const driver of this.drivers)
@@ -83,8 +83,8 @@ export class LogContext {
 }
 
 /**
- * Returns the session as the transaction sees it. The session may have been deleted since the call
- * began.
+ * Returns the session row in this transaction. Throws `no_session` if the session was deleted after the
+ * call began.
  */
 export function requireSession(tx: StoreReader, session: SessionId): SessionRow {
   const row = tx.session(session);

@@ -10,8 +10,8 @@ import type { LogContext } from './log-context.ts';
 import { isStreamText, readableDrafts } from './readable-draft.ts';
 
 /**
- * Opens an admission. This fences the producer that opened it before. For a request, it also
- * supersedes that producer's attempt.
+ * Opens an admission. This fences the producer that opened the same admission before. For a request, it
+ * also supersedes that producer's attempt.
  */
 export async function openProducer(context: LogContext, given: Admission): Promise<Producer> {
   assertAdmission(given);
@@ -91,7 +91,7 @@ class StoreProducer implements Producer {
   }
 }
 
-/** The producer row for an admission. The producer's name contains the turn and the call. */
+/** Returns the producer row for an admission. The producer's name contains the turn and the call. */
 export function admittedProducer(
   { session, epoch }: SessionRow,
   options: AdmitOptions,
@@ -105,7 +105,10 @@ export function admittedProducer(
   return { session, producer, driverEpoch: epoch, turn: options.turn, attempt, isRequest, ...none };
 }
 
-/** The producer row after it was opened again: a new epoch and, for a request, the next attempt. */
+/**
+ * Returns the producer row after the admission was opened again. It has a new epoch and, for a request, the
+ * next attempt.
+ */
 function reopenedProducer(row: ProducerRow): ProducerRow {
   const attempt = row.isRequest ? row.attempt + 1 : row.attempt;
   return { ...row, epoch: row.epoch + 1, attempt, sequence: 0 };
@@ -133,7 +136,8 @@ function assertAdmitted(
 }
 
 /**
- * True for the next sequence, false for one that was stored before. Throws for any other number.
+ * Returns true for the next sequence number, and false for a number that was stored before. Throws for any
+ * other number.
  */
 function isNextSequence(row: ProducerRow, sequence: number): boolean {
   if (sequence === row.sequence + 1) return true;
@@ -147,8 +151,9 @@ function isNextSequence(row: ProducerRow, sequence: number): boolean {
 }
 
 /**
- * Producer rows for the unfinished requests of a copied session. They make later attempts continue
- * the count, because an attempt number and the ids of its parts are never used twice.
+ * Returns producer rows for the unfinished requests of a copied session. With these rows, the numbers of
+ * later attempts continue where the original stopped. An attempt number and the ids of its parts must never
+ * be used twice.
  */
 export function unfinishedRequests(
   row: SessionRow,
@@ -169,7 +174,7 @@ export function unfinishedRequests(
   return [...tried].map(([turn, { attempt, isSuperseded }]) => ({
     ...admittedProducer({ ...row, epoch: 0 }, { for: 'request', turn }),
     attempt,
-    // Epoch 1 means that the next open supersedes this attempt.
+    // With epoch 1, the next open supersedes this attempt. With epoch 0, the attempt is already superseded.
     epoch: isSuperseded ? 0 : 1,
   }));
 }

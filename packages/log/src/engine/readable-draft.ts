@@ -11,8 +11,8 @@ import { LogError } from '../contract/log-error.ts';
 import { isCount } from './check-options.ts';
 
 /**
- * Returns copies of the drafts exactly as readers will decode them. Throws `bad_records` for a
- * draft that no reader could decode: once stored, it would make the rest of the session unreadable.
+ * Returns copies of the drafts, exactly as readers will decode them. Throws `bad_records` for a draft that
+ * readers could not decode, because it would make the rest of the session unreadable.
  */
 export function readableDrafts(
   drafts: readonly DraftRecord[],
@@ -26,8 +26,8 @@ export function readableDrafts(
 }
 
 /**
- * Fast path for text appends, which are most drafts. Checking the fields costs less than encoding
- * and decoding.
+ * A fast path for text appends, which are most drafts. Returns a copy, or undefined if the draft is not a
+ * valid text append. Checking the fields costs less than encoding and decoding.
  */
 function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord | undefined {
   if (delta?.type !== 'append_text' || fact !== undefined) return undefined;
@@ -43,7 +43,7 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
-/** True for text of a stream. Its writer does not wait for the commit. */
+/** Returns whether all drafts are streamed text. The writer of such drafts does not wait for the commit. */
 export function isStreamText(drafts: readonly DraftRecord[]): boolean {
   return drafts.length > 0 && drafts.every(({ delta }) => delta?.type === 'append_text');
 }

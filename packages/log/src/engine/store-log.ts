@@ -40,20 +40,17 @@ import { fencedError, renewLease, takeLease } from './lease.ts';
 import type { LogContext } from './log-context.ts';
 import { snapshotsOf } from './stored-snapshots.ts';
 
-/** How leases identify this process. */
+/** Options that all logs on a store share. */
 export interface StoreLogOptions {
-  /**
-   * The identity of this process, stored with each lease. Default: leases are not tied to a
-   * process.
-   */
+  /** The identity of this process, which is stored with each lease. Default: leases contain no process. */
   readonly process?: ProcessIdentity | undefined;
 }
 
 const defaultLeaseMs = 15_000;
 
 /**
- * Implements the log contract on any store. All stores share these operations. Those that most programs
- * never use load on demand: producers, copies, redaction and settling.
+ * Implements the log contract on any store. The code of operations that most programs never use is imported
+ * on demand: producers, copies, redaction and settling.
  */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
@@ -61,7 +58,10 @@ export class StoreLog implements Log {
   readonly #context: LogContext;
   readonly #options: StoreLogOptions;
   #closing: Promise<void> | undefined;
-  /** Operations whose code loads. Later writes wait until these start, so that calls keep their order. */
+  /**
+   * The operations whose code is being imported. Later writes wait until these operations start, so that
+   * all calls keep their order.
+   */
   readonly #loading = new Set<Promise<unknown>>();
 
   constructor(context: LogContext, options: StoreLogOptions = {}) {
@@ -71,17 +71,17 @@ export class StoreLog implements Log {
     this.snapshots = snapshotsOf(context);
   }
 
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions so far. It is for measurements. */
   get transactions(): number {
     return this.#context.commits.transactions;
   }
 
-  /** Bytes buffered for all followers, for measurements. */
+  /** The number of bytes that are buffered for all followers. It is for measurements. */
   get bufferedBytes(): number {
     return this.#context.feeds.bytes;
   }
 
-  /** Lets followers read their sessions again, after the store has a new incarnation. */
+  /** Makes all followers read their sessions again. It is called after the store got a new incarnation. */
   protected refreshFollowers(): void {
     this.#context.feeds.refresh();
   }
@@ -104,8 +104,8 @@ export class StoreLog implements Log {
       },
       {
         session,
-        // The driver is registered synchronously. A log that is closed right after the commit can
-        // then return its lease.
+        // Registers the driver synchronously. If the log is closed right after the commit, it can then
+        // return the lease.
         onCommitted: (held) => {
           driver = create(held);
           this.#context.fence(session, (own) => fencedError(held, own), held.epoch);
@@ -120,7 +120,7 @@ export class StoreLog implements Log {
     const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
     const { clock, leases: judge, lostEpochs } = this.#context;
     const found = tx.session(session);
-    // A session that does not exist has no incarnation, so a cursor of an earlier one is refused.
+    // A session that does not exist gets incarnation 0 here, so a cursor of an earlier session is refused.
     assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, judge });
     const known = found ?? newSession(session, tx.nextSession(), clock.now());
@@ -162,13 +162,13 @@ export class StoreLog implements Log {
     const row = await this.#requireSession(session);
     assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted the session between the two reads, or restored a backup. The
-    // records are then not valid.
+    // Another process may have deleted the session or restored a backup between the two reads. The records
+    // are then invalid.
     const later = await this.#requireSession(session);
     if (later.incarnation !== row.incarnation)
       throw rewoundError(session, incarnationText(row), incarnationText(later));
     if (later.made !== row.made) throw unknownSession(session);
-    // If the last records were removed, the page is empty and ends at the session's last offset.
+    // If the last records were removed, the page is empty. It then ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
 
@@ -201,7 +201,8 @@ export class StoreLog implements Log {
     assertSessionFilter(filter);
     const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
-    // Whether a lease is still valid depends on the clock, so the store cannot apply the limit.
+    // Whether a lease is still valid depends on the clock. The store cannot check this, so it cannot apply
+    // the limit.
     const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
     for (const row of await this.#context.reader.sessions(rows)) {
       if (found.length >= limit) break;
@@ -236,7 +237,7 @@ export class StoreLog implements Log {
   ): Promise<SessionInfo> {
     this.#assertOpen();
     assertSessionId(session);
-    // Copied immediately, so that later changes to the caller's list have no effect.
+    // Copies the list immediately, so that later changes by the caller have no effect.
     const copy = Array.isArray(records) ? [...records] : records;
     const row = await this.#onceLoaded(
       () => import('../rewrite/copy-session.ts'),
@@ -289,21 +290,22 @@ export class StoreLog implements Log {
     const { commits, drivers, feeds, reader } = this.#context;
     if (this.#loading.size > 0) await this.#earlierCalls();
     const flushed = commits.flush();
-    // Awaited only if necessary: a log on a synchronous store is closed when `close` returns.
+    // Awaits only if there is a promise, because a log on a synchronous store must be closed when `close`
+    // returns.
     if (flushed !== undefined) await flushed;
     const given = [...drivers].map((driver) => driver.close(why));
     const committed = commits.close(why);
     feeds.close();
     if (committed !== undefined) await committed;
     const closed = reader.close();
-    // A lease that could not be returned expires.
+    // If a lease could not be returned, it expires.
     await Promise.allSettled(given);
     await closed;
   }
 
   /**
-   * Loads the code of an operation and starts it. It starts after the operations that were called before
-   * it.
+   * Imports the code of an operation and then starts the operation. Operations start in the order in
+   * which they were called.
    */
   async #onceLoaded<Code, T>(
     load: () => Promise<Code>,

@@ -10,14 +10,14 @@ import type { LogReader, StoreTransaction } from '../storage/record-store.ts';
 import type { LogContext } from './log-context.ts';
 
 /**
- * More records than this after the snapshot are not searched for a redaction. The snapshot is then not
- * written.
+ * The maximum number of records after the snapshot that are searched for a redaction. If there are more
+ * records, the snapshot is not written.
  */
 const maxRecordsAfter = 2000;
 
 type SnapshotParts = NonNullable<LogReader['snapshotParts']>;
 
-/** The snapshots in the store of a log. */
+/** Reads and writes the snapshots in the store of a log. */
 class StoredSnapshots implements SnapshotStore {
   readonly #context: LogContext;
   readonly #parts: SnapshotParts;
@@ -44,7 +44,10 @@ class StoredSnapshots implements SnapshotStore {
     });
   }
 
-  /** A redaction deletes the snapshot. A state from before it must not be stored afterwards. */
+  /**
+   * Returns whether the snapshot may still be stored. A redaction deletes the stored snapshot, so a state
+   * from before the redaction must not be stored after it.
+   */
   #isCurrent(
     tx: StoreTransaction,
     session: SessionId,
@@ -58,7 +61,7 @@ class StoredSnapshots implements SnapshotStore {
   }
 }
 
-/** The snapshots of a log, if its store keeps any. */
+/** Returns the snapshots of a log, or undefined if its store cannot store snapshots. */
 export function snapshotsOf(context: LogContext): SnapshotStore | undefined {
   const { reader } = context;
   const parts = reader.snapshotParts?.bind(reader);

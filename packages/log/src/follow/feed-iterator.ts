@@ -7,25 +7,28 @@ import type { SessionRow } from '../storage/rows.ts';
 import { isIdle } from '../storage/session-row.ts';
 import { SessionFeed } from './feed.ts';
 
-/** Where the iterator gets its feed and how it returns the feed. */
+/** The functions that give the iterator its feed and take the feed back. */
 interface FeedSource {
-  /** Returns the feed and calls `wake` at each change. Throws if the session does not exist. */
+  /**
+   * Returns the feed of the session and adds `wake`, which is called at each change. Throws if the session
+   * does not exist.
+   */
   readonly join: (wake: () => void) => Awaitable<SessionFeed>;
   readonly leave: (feed: SessionFeed, wake: () => void) => void;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
 }
 
-/** After this many batches without waiting, the iterator yields to other work of the process. */
+/** After this many batches without waiting, the iterator lets other work of the process run. */
 const maxBatchesWithoutPause = 8;
 
 const finished = { done: true, value: undefined } as const;
 
 /**
- * Follows one session: first the stored records after the cursor, then new ones. It ends at
- * `until`, on abort, or when the reader calls `return()` or `throw()`, which also end a pending
- * `next()`. Nothing starts before the first `next()`. It is not an async generator because every
- * batch of every session passes through it, and a generator is slower.
+ * Follows one session. It returns the stored records after the cursor, and then new records. The iteration
+ * ends at `until`, on abort, or when the reader calls `return()` or `throw()`. These calls also end a
+ * pending `next()`. Nothing starts before the first `next()`. The class is not an async generator, because
+ * every batch of every session passes through it and a generator is slower.
  */
 export class FeedIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #options: FollowOptions;
@@ -34,15 +37,16 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   #cursor: number;
   #hadCaughtUp = false;
   /**
-   * A reader that was waiting is never too far behind, no matter how many records arrive together.
+   * True if the reader was waiting for records. Such a reader is never too far behind, even if many records
+   * arrive together.
    */
   #wasWaiting = false;
   #batchesSincePause = 0;
   #isFinished = false;
-  /** Number of `next()` calls without an answer. Each one waits for the one before it. */
+  /** The number of `next()` calls without an answer. Each call waits for the previous one. */
   #pendingCalls = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends the current wait. A change does not end a pause or a pending read of the store. */
+  /** Ends the current wait. A new record does not end a pause or a pending read of the store. */
   #resume: (() => void) | undefined;
   #isPausing = false;
 
@@ -78,7 +82,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
       if (this.#batchesSincePause === maxBatchesWithoutPause) await this.#pause();
       while (!this.#isFinished) {
         const feed = this.#feed ?? this.#join();
-        // A synchronous store answers immediately. Nothing is awaited then.
+        // A synchronous store answers immediately, so nothing is awaited.
         const found = feed instanceof Promise ? this.#unlessEnded(feed) : this.#nextBatch(feed);
         const batch = found instanceof Promise ? await found : found;
         if (batch instanceof SessionFeed) continue;
@@ -97,7 +101,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  // Created once and reused for all batches.
+  // This function is created once and used for all batches.
   readonly #continue = () => this.#advance();
   readonly #waitForResume = (resume: () => void): void => {
     this.#resume = resume;
@@ -127,7 +131,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     return feed;
   }
 
-  /** Returns the next batch, or `undefined` if there is none yet. */
+  /** Returns the next batch. Returns `undefined` if there is no batch yet, or if the iteration has ended. */
   #nextBatch(feed: SessionFeed): Awaitable<Batch | undefined> {
     const { signal, maxLag = Number.POSITIVE_INFINITY } = this.#options;
     if (signal?.aborted || this.#source.isClosed()) return this.#finish();
@@ -176,7 +180,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  /** Yields to other work, or until the reader ends the iteration. */
+  /** Lets other work of the process run. It ends early if the reader ends the iteration. */
   async #pause(): Promise<void> {
     this.#isPausing = true;
     const cancel = this.#source.clock.after(0, () => this.#resume?.());

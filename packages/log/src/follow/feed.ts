@@ -12,11 +12,12 @@ import {
 import type { SessionRow } from '../storage/rows.ts';
 
 /**
- * Size of the in-memory window of newest records. Followers that are further behind read the store.
+ * The limits of the window: the newest records of a session, which stay in memory. Followers that are
+ * further behind read the store.
  */
 const windowLength = 4096;
 const windowBytes: number = 2 ** 20;
-/** Maximum size of one batch. */
+/** Approximate maximum size of one batch in bytes. */
 export const batchBytes: number = 2 ** 20;
 
 interface FoundSession {
@@ -32,33 +33,33 @@ interface FoundRecords {
 }
 
 /**
- * The newest records of one session in this process, shared by all its followers. A follower holds
- * only a cursor. The records that it has not read are in this window or in the store.
+ * The newest records of one session in this process. All followers of the session share them. A follower
+ * has only a cursor. The records that it has not read yet are in this window or in the store.
  */
 export class SessionFeed {
   readonly #session: SessionId;
   readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
-  /** The session was deleted. A new session with the same id gets another feed. */
+  /** True if the session was deleted. A new session with the same id gets another feed. */
   #isDeleted = false;
-  /** The error of the last read of the store. Only followers receive it. */
+  /** The error of the last read of the store. The feed gives it to the followers. */
   #failure: unknown;
-  /** The newest records in order. They start after the offset `#windowAfter`. */
+  /** The newest records in order. The first one comes after the offset `#windowAfter`. */
   #window: LogRecord[] = [];
   #windowAfter: number;
   #bytes = 0;
-  /** The wake functions of all followers. */
+  /** The functions that wake the followers. */
   readonly #followers = new Set<() => void>();
   /** The last batch that was built. Followers with the same cursor share it. */
   #shared: Batch | undefined;
   /** Batches that are being read from an asynchronous store, by cursor. */
   readonly #loading = new Map<number, Promise<Batch>>();
   /**
-   * Counts how often the window was cleared. A read that began before a reset must not be cached
-   * after it.
+   * The number of times that the window was cleared. If it changed during a read, the records of that read
+   * must not be shared.
    */
   #resets = 0;
-  /** A refresh that is running, and whether another one must follow it. */
+  /** The refresh that is running. */
   #refreshing: Promise<void> | undefined;
   #isRefreshDue = false;
 
@@ -81,17 +82,17 @@ export class SessionFeed {
     this.#followers.delete(wake);
   }
 
-  /** The session row as this feed knows it. */
+  /** The newest session row that this feed has seen. */
   get row(): SessionRow {
     return this.#row;
   }
 
-  /** Approximate number of buffered bytes. */
+  /** The approximate size of the buffered records in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** True if new followers must get a new feed. */
+  /** True if this feed has ended. New followers then get a new feed. */
   get isOver(): boolean {
     return this.#isDeleted || this.#failure !== undefined;
   }
@@ -101,10 +102,11 @@ export class SessionFeed {
     if (this.isOver) return;
     const { made, rewrites, through, incarnation } = this.#row;
     const isNext = row.through === through + records.length && row.incarnation === incarnation;
-    // Another process wrote in between. This can also happen before an empty append.
+    // The row does not follow the last known row, so another process wrote in between. This can also happen
+    // with an empty append.
     if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
-    // Pushed one by one, because a spread call has a limit on the number of arguments.
+    // The records are pushed one by one, because a call has a limit on the number of arguments.
     for (const record of records) {
       this.#window.push(record);
       this.#bytes += approximateBytes(record);
@@ -113,7 +115,7 @@ export class SessionFeed {
     this.#wake();
   }
 
-  /** Adds records from the bus. A notice may arrive late, twice or never. */
+  /** Adds the records of a notice from the bus. A notice may arrive late, twice or never. */
   notice(notice: BusNotice): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
@@ -129,12 +131,12 @@ export class SessionFeed {
   }
 
   /**
-   * Reads the session row again, after another process wrote or records were rewritten. It never
-   * throws: errors go to the followers.
+   * Reads the session row again. It is called after another process wrote, or after records were rewritten.
+   * It never throws, because the followers receive the error.
    */
   refresh(): Awaitable<void> {
     if (this.isOver) return;
-    // The running read may have started before the change, so another one must follow.
+    // The read that is running may have started before the change, so another read must follow it.
     if (this.#refreshing !== undefined) {
       this.#isRefreshDue = true;
       return this.#refreshing;
@@ -147,7 +149,7 @@ export class SessionFeed {
     return this.#refreshing;
   }
 
-  /** Reads the session row. Returns `undefined` on failure. */
+  /** Reads the session row. Returns `undefined` if the read failed. */
   #readSession(): Awaitable<FoundSession | undefined> {
     try {
       const row = this.#reader.session(this.#session);
@@ -157,7 +159,8 @@ export class SessionFeed {
         (error: unknown) => this.#fail(error),
       );
     } catch (error) {
-      // The caller is a timer or a commit, which could not handle the error.
+      // The error is stored for the followers. The caller is a timer or a commit, which could not handle
+      // it.
       return this.#fail(error);
     }
   }
@@ -180,10 +183,10 @@ export class SessionFeed {
   #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
     if (row === undefined) return this.markDeleted();
-    // First, because a restore gives its sessions other generation numbers.
+    // The incarnation is compared first, because a restored session has another generation number too.
     if (row.incarnation !== before.incarnation) return this.#rewound(row);
     if (row.made !== before.made) return this.markDeleted();
-    // This row was read before a commit that the feed already contains.
+    // This row is older than a commit that the feed already contains.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
@@ -191,7 +194,7 @@ export class SessionFeed {
     if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
   }
 
-  /** The records that followers have read may not exist any more. */
+  /** Ends the feed, because the records that followers have read may not exist any more. */
   #rewound(row: SessionRow): void {
     this.reset();
     this.#fail(rewoundError(this.#session, incarnationText(this.#row), incarnationText(row)));
@@ -232,7 +235,7 @@ export class SessionFeed {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Merges the batch once and shares it with all followers at the same cursor. */
+  /** Merges the deltas of a batch once. All followers with the same cursor share the result. */
   #share(batch: Batch): Batch {
     this.#shared = batch.records.length < 2 ? batch : mergeBatch(batch);
     return this.#shared;
@@ -249,15 +252,16 @@ export class SessionFeed {
     const page = this.#reader.page?.(this.#session, offset, batchBytes);
     if (page !== undefined) return page.then((found) => this.#fromPage(offset, found, resets));
     return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
-      // Another process may have deleted the session before or during the read. Check before using
-      // the records.
+      // Another process may have deleted the session before or during the read. The refresh checks this
+      // before the records are used.
       andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
     );
   }
 
-  /** Builds a batch from a page. The page's session row is as new as its records. */
+  /** Builds a batch from a page. The session row of a page is from the same moment as its records. */
   #fromPage(offset: number, { row, records }: RecordPage, resets: number): Batch {
-    // A reset since the read began makes the page stale. A reset caused by this page does not.
+    // The page is stale if the window was cleared since the read began. If this page itself clears the
+    // window, it is not stale.
     const isLate = resets !== this.#resets;
     if (!this.isOver) this.#applyRow(row);
     const through = row?.through ?? offset;
@@ -266,7 +270,7 @@ export class SessionFeed {
 
   #batch({ offset, through, records, resets }: FoundRecords): Batch {
     this.#assertReadable(offset);
-    // If the last records were removed, the batch is empty and ends at the session's last offset.
+    // If the last records were removed, the batch is empty. It then ends at the session's last offset.
     const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
     if (resets === this.#resets) return this.#share(batch);
     return records.length < 2 ? batch : mergeBatch(batch);
@@ -299,7 +303,7 @@ export class SessionFeed {
   }
 }
 
-/** True if the notice contains nothing new. */
+/** Returns whether the feed already has everything that is in the notice. */
 function isStale(notice: BusNotice, row: SessionRow): boolean {
   if (notice.made !== row.made) return notice.made < row.made;
   if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;
@@ -307,7 +311,7 @@ function isStale(notice: BusNotice, row: SessionRow): boolean {
   return row.isClosed || !notice.isClosed;
 }
 
-/** True if the records are consecutive, beginning at `first`. */
+/** Returns whether the offsets of the records are consecutive and start with `first`. */
 function isDense(records: readonly LogRecord[], first: number): boolean {
   return records.every(({ offset }, index) => offset === first + index);
 }

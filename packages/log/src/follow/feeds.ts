@@ -5,12 +5,12 @@ import { type Awaitable, andThen, type LogReader } from '../storage/record-store
 import type { SessionRow } from '../storage/rows.ts';
 import { SessionFeed } from './feed.ts';
 
-/** The feeds of all sessions that have followers. A session without followers costs nothing. */
+/** The feeds of all sessions that have followers. A session without followers has no feed. */
 export class FeedRegistry {
   readonly #reader: LogReader;
   readonly #bus: Bus | undefined;
   readonly #feeds = new Map<SessionId, SessionFeed>();
-  /** Ends a feed's subscription to the bus. */
+  /** For each feed, the function that ends its subscription to the bus. */
   readonly #unsubscribe = new Map<SessionFeed, () => void>();
   #stopWatching: (() => void) | undefined;
 
@@ -19,12 +19,12 @@ export class FeedRegistry {
     this.#bus = bus;
   }
 
-  /** Adds a follower. The follower must call `leave` with the feed. */
+  /** Adds a follower and returns its feed. The follower must call `leave` with the feed at the end. */
   join(row: SessionRow, wake: () => void): Awaitable<SessionFeed> {
     this.#stopWatching ??= this.#reader.watch((sessions) => this.refresh(sessions));
     const feed = this.#feeds.get(row.session);
     if (feed === undefined || feed.isOver) return this.#joinNew(row, wake);
-    // Joined before the first await. Otherwise the feed could be removed in the meantime.
+    // The follower joins before the first await. Otherwise the feed could be removed meanwhile.
     feed.join(wake);
     return andThen(feed.refresh(), () => {
       if (!feed.isOver) return feed;
@@ -37,7 +37,7 @@ export class FeedRegistry {
     const known = this.#feeds.get(row.session);
     const feed = known === undefined || known.isOver ? this.#createFeed(row) : known;
     feed.join(wake);
-    // Nothing reports commits from before the watch began, so read the store once.
+    // Reads the store once, because commits from before the watch began are not reported.
     return andThen(feed.refresh(), () => feed);
   }
 
@@ -64,7 +64,7 @@ export class FeedRegistry {
     if (this.#feeds.size === 0) this.#unwatch();
   }
 
-  /** Bytes buffered for all followers of all sessions. */
+  /** The size of the records that are buffered for all followers, in bytes. */
   get bytes(): number {
     return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0);
   }
@@ -75,19 +75,21 @@ export class FeedRegistry {
     this.#bus?.publish(noticeOf(row, records));
   }
 
-  /** Call after records of the session were rewritten. */
+  /**
+   * Clears the feed of a session and publishes the change. It must be called after records were rewritten.
+   */
   rewritten(row: SessionRow): void {
     this.#reset(row.session);
     this.#bus?.publish(noticeOf(row, []));
   }
 
-  /** Call after the session was deleted. */
+  /** Ends the feed of a session. It must be called after the session was deleted. */
   deleted(session: SessionId): void {
     this.#reset(session);
     this.#bus?.forget(session);
   }
 
-  /** Refreshes the feeds of these sessions. Default: all feeds. */
+  /** Makes the feeds of these sessions read the store again. Default: all feeds. */
   refresh(sessions?: readonly SessionId[]): void {
     if (sessions === undefined) for (const feed of this.#feeds.values()) void feed.refresh();
     else for (const session of sessions) void this.#feeds.get(session)?.refresh();

@@ -5,8 +5,8 @@ type OnChange = (sessions?: readonly SessionId[]) => void;
 type Channel = InstanceType<NonNullable<ReturnType<typeof webGlobals>['BroadcastChannel']>>;
 
 /**
- * Notifies the logs of other tabs and workers about commits. A tab can end between a commit and its
- * notice, so watchers also check the store at a regular interval.
+ * Notifies the logs of other tabs and workers about commits. A tab can end between a commit and its notice.
+ * Watchers therefore also check the store at a regular interval.
  */
 export class ChangeChannel {
   readonly #name: string;
@@ -21,7 +21,7 @@ export class ChangeChannel {
     this.#pollMs = pollMs;
   }
 
-  /** Reports a commit of this log to the others. */
+  /** Notifies the other logs that these sessions changed. */
   publish(sessions: readonly SessionId[]): void {
     if (!this.#isClosed) this.#opened()?.postMessage(sessions);
   }
@@ -43,13 +43,17 @@ export class ChangeChannel {
     this.#channel = undefined;
   }
 
-  /** Undefined where the runtime has no channels. The interval still finds changes there. */
+  /**
+   * Returns the channel. Returns undefined if the runtime has no channels. Changes are then found only at
+   * the regular interval.
+   */
   #opened(): Channel | undefined {
     const { BroadcastChannel: Bus } = webGlobals();
     if (this.#channel !== undefined || Bus === undefined) return this.#channel;
     const channel = new Bus(this.#name);
     channel.onmessage = ({ data }) => {
-      // Another program of the site may use the same name, so the content is only a hint.
+      // Another program of the site may use the same channel name, so any content is possible. Unknown
+      // content counts as a change of all sessions.
       this.#notify(Array.isArray(data) ? (data as readonly SessionId[]) : undefined);
     };
     this.#channel = channel;

@@ -9,32 +9,32 @@ import {
   webGlobals,
 } from './web-platform.ts';
 
-/** The version of the object stores. A later version adds a step to `createStores`. */
+/** The version of the object stores. To change them, increase it and add a step to `createStores`. */
 const schemaVersion = 1;
 
-/** The object stores. `made` is the generation number of a session. */
+/** The names of the object stores. `made` is the generation number of a session. */
 export const stores = {
-  /** Session rows by the UTF-8 bytes of their id, so that their order is that of code points. */
+  /** Session rows. The key is the UTF-8 bytes of the id, so rows are in the order of code points. */
   sessions: 'sessions',
-  /** Records by [made, last offset]. */
+  /** Rows of records. The key is [made, last offset]. */
   chunks: 'chunks',
-  /** Producer rows by [made, name]. */
+  /** Producer rows. The key is [made, name]. */
   producers: 'producers',
-  /** Command rows by [made, key]. */
+  /** Command rows. The key is [made, key]. */
   commands: 'commands',
-  /** Bytes by hash. */
+  /** The bytes of blobs. The key is the hash. */
   blobs: 'blobs',
-  /** Holds of blobs by hash. */
+  /** Holds of blobs by hash. A hold keeps a stored blob until a record references it. */
   holds: 'holds',
-  /** How many records of a session reference a blob, by [made, hash]. */
+  /** For each session and blob, how many records reference the blob. The key is [made, hash]. */
   uses: 'uses',
-  /** The counters of epochs and sessions. */
+  /** The counters for epochs and generation numbers. */
   counters: 'counters',
 } as const;
 
 const allStores: readonly string[] = Object.values(stores);
 
-/** A connection that opens when it is first used, and again after the browser closed it. */
+/** A connection to the database. It opens at its first use, and again after the browser has closed it. */
 export class LogDatabase {
   readonly name: string;
   readonly #durability: 'relaxed' | 'strict';
@@ -51,7 +51,7 @@ export class LogDatabase {
     return this.#pending === 0;
   }
 
-  /** Runs a transaction. It aborts if `work` throws, and the promise resolves after the commit. */
+  /** Runs a transaction. Resolves after the commit. If `work` throws, the transaction is aborted. */
   async transact<T>(
     mode: 'readonly' | 'readwrite',
     work: (tx: IdbTransaction) => Promise<T>,
@@ -60,7 +60,7 @@ export class LogDatabase {
     try {
       const tx = await this.#begin(mode);
       const done = transactionDone(tx);
-      // The error of `work` is reported instead.
+      // If `work` fails, its error is thrown instead of this one.
       done.catch(() => {});
       try {
         const value = await work(tx);
@@ -88,7 +88,8 @@ export class LogDatabase {
     try {
       return (await this.#opened()).transaction(allStores, mode, options);
     } catch (error) {
-      // The browser closes a connection when the user clears the data of the site.
+      // The browser closes a connection when the user clears the data of the site. A new connection is
+      // opened then.
       if ((error as { readonly name?: string }).name !== 'InvalidStateError') throw error;
       this.#open = undefined;
       return (await this.#opened()).transaction(allStores, mode, options);
@@ -107,7 +108,7 @@ export class LogDatabase {
         this.#open = undefined;
       };
       database.onclose = forget;
-      // Another tab wants to delete or upgrade the database. It would wait for this connection.
+      // Another tab deletes or upgrades the database, and waits until this connection is closed.
       database.onversionchange = () => {
         forget();
         database.close();
@@ -120,7 +121,7 @@ export class LogDatabase {
   }
 }
 
-/** Waits for a request. The transaction stays active until the next macrotask. */
+/** Resolves with the result of a request. The transaction stays active until the next macrotask. */
 export function answerOf<T>(request: IdbRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -128,18 +129,18 @@ export function answerOf<T>(request: IdbRequest<T>): Promise<T> {
   });
 }
 
-/** The range of all keys that begin with a session's generation number. */
+/** Returns the range of all keys that begin with a session's generation number. */
 export function ownedBy(made: number): IdbRange {
-  // An array is greater than every number, text and binary key.
+  // In the order of keys, an array comes after every number, text and binary key.
   return keyRange([made], [made, []]);
 }
 
-/** The range of keys from `lower` to `upper`, both included. */
+/** Returns the range of keys from `lower` to `upper`, including both. */
 export function keyRange(lower: IdbKey, upper: IdbKey): IdbRange {
   return required('IDBKeyRange').bound(lower, upper);
 }
 
-/** The range of keys after `lower`. */
+/** Returns the range of keys after `lower`. */
 export function keysAfter(lower: IdbKey): IdbRange {
   return required('IDBKeyRange').lowerBound(lower, true);
 }
@@ -170,7 +171,7 @@ function abort(tx: IdbTransaction): void {
   try {
     tx.abort();
   } catch {
-    // The transaction has already ended.
+    // The error is ignored, because the transaction has already ended.
   }
 }
 

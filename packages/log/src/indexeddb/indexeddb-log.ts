@@ -22,44 +22,51 @@ export interface IndexedDbLogOptions {
   /** The name of the database. Logs with the same name share their sessions. Default: `millrace`. */
   readonly name?: string | undefined;
   /**
-   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that
-   * nobody can set for leases.
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that cannot
+   * be set for leases.
    */
   readonly clock?: Clock | undefined;
-  /** Minimum time between two transactions. The first one starts immediately. Default: 10 ms. */
+  /**
+   * Minimum time between two transactions in milliseconds. The first transaction starts immediately.
+   * Default: 10.
+   */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Which crash committed records survive. `process`: a crash of the browser. `power`: also a crash
-   * of the machine, at the cost of one disk write per commit. Default: `process`.
+   * Says after which kind of crash committed records still exist. `process`: after a crash of the browser.
+   * `power`: also after a crash of the machine. This costs one disk write per commit. Default: `process`.
    */
   readonly durability?: 'process' | 'power' | undefined;
   /**
-   * How often followers check the store without a notice of another tab, in milliseconds. Default:
-   * 1,000.
+   * How often followers check the store if no other tab has sent a notice, in milliseconds. Default: 1,000.
    */
   readonly pollIntervalMs?: number | undefined;
   /**
-   * Publishes committed records to followers elsewhere. The caller must close it. Default: no bus.
+   * Publishes committed records to followers in other processes. The caller must close the bus. Default: no
+   * bus.
    */
   readonly bus?: Bus | undefined;
 }
 
 /** A log in the browser's IndexedDB, with maintenance operations. */
 export interface IndexedDbLog extends Log {
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions so far. It is for measurements. */
   readonly transactions: number;
   /**
-   * Deletes blobs that were stored more than a day ago and never referenced. Returns their number.
+   * Deletes blobs that were stored more than a day ago and that no record references. Returns the number of
+   * deleted blobs.
    */
   vacuum(): Promise<number>;
 }
 
-/** The tab that stored an unreferenced blob this long ago is assumed closed. */
+/**
+ * The age after which a blob that no record references is deleted. The tab that stored it is assumed to be
+ * closed.
+ */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 /**
- * Opens a log in IndexedDB, for pages and workers. All tabs of a site share it: they follow each
- * other's sessions, and only one drives a session at a time.
+ * Opens a log in IndexedDB, for pages and workers. All tabs of a site share the log. A tab can follow the
+ * sessions of another tab, and only one tab drives a session at a time.
  *
  * @example const log = indexedDbLog({ name: 'my-app' });
  */
@@ -95,7 +102,7 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
     this.#clock = clock;
   }
 
-  /** A lease of a tab that has ended is taken at once. */
+  /** Opens a session. If its lease belongs to a tab that has ended, the lease is taken at once. */
   override async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     await this.#presence.ready();
     try {
@@ -124,7 +131,7 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
     this.#presence.close();
   }
 
-  /** Resolves when no request is pending. For tests with their own clock. */
+  /** Resolves when no request is pending. It is for tests with their own clock. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();

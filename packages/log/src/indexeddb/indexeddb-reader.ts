@@ -10,21 +10,21 @@ import type { ChangeChannel } from './change-channel.ts';
 import { answerOf, keyRange, keysAfter, type LogDatabase, stores } from './database.ts';
 import type { IdbTransaction } from './web-platform.ts';
 
-/** Rows per request. */
+/** The number of rows per request. */
 const chunksPerRequest = 64;
 const sessionsPerRequest = 500;
 
-/** A session as it is stored. */
+/** The stored form of a session row. */
 interface StoredSession {
   readonly key: Uint8Array;
   readonly columns: SessionColumns;
-  /** Absent if the session was stored before incarnations existed. */
+  /** The incarnation. It is missing if the session was stored before incarnations existed. */
   readonly incarnation?: number;
-  /** Present if the session has open work. */
+  /** Present only if the session has open work. */
   readonly work?: 1;
 }
 
-/** The key of a session: the UTF-8 bytes of its id. */
+/** Returns the key of a session, which is the UTF-8 bytes of its id. */
 export function sessionKey(session: string): Uint8Array {
   return new TextEncoder().encode(session);
 }
@@ -45,12 +45,15 @@ export async function readSession(
   return found === undefined ? undefined : toSessionRow(found as StoredSession);
 }
 
-/** A browser restores no backups, so each session keeps the incarnation that it was created with. */
+/**
+ * Converts a stored session to its row. A browser restores no backups, so a session always has the
+ * incarnation with which it was created.
+ */
 function toSessionRow({ columns, incarnation = firstIncarnation }: StoredSession): SessionRow {
   return fromColumns(columns, incarnation);
 }
 
-/** The reading side of a log in IndexedDB. */
+/** Reads a log in IndexedDB. */
 export class IndexedDbReader implements LogReader {
   readonly #database: LogDatabase;
   readonly #changes: ChangeChannel;
@@ -95,7 +98,7 @@ export class IndexedDbReader implements LogReader {
     return (await this.page(session, after, maxBytes)).records;
   }
 
-  /** One transaction reads both, so the records belong to the row. */
+  /** Reads a session row and its records in one transaction, so that both are from the same moment. */
   page(session: SessionId, after: number, maxBytes: number): Promise<RecordPage> {
     return this.#database.transact('readonly', async (tx) => {
       const row = await readSession(tx, session);
@@ -106,7 +109,8 @@ export class IndexedDbReader implements LogReader {
         const chunks = await readChunks(tx, range, chunksPerRequest);
         for (const chunk of chunks) {
           reader.add(chunk);
-          // The rest of a row may have no records. The page must contain at least one.
+          // A row can have no records after the start offset. A page needs at least one record, so the next
+          // row is read.
           if (reader.bytes >= maxBytes && reader.records.length > 0)
             return { row, records: reader.records };
         }
@@ -145,7 +149,7 @@ export class IndexedDbReader implements LogReader {
   }
 }
 
-/** The keys of a session's rows that end after an offset. */
+/** Returns the keys of a session's chunk rows that end after an offset. */
 export function chunksAfter(made: number, offset: number): ReturnType<typeof keyRange> {
   return keyRange([made, offset + 1], [made, Number.MAX_SAFE_INTEGER]);
 }

@@ -15,12 +15,15 @@ import { chunksAfter, readChunks, readSession } from './indexeddb-reader.ts';
 import type { IdbTransaction } from './web-platform.ts';
 import { type StoredUse, writeDraft } from './write-draft.ts';
 
-/** Each round fetches at least one missing row. No work needs this many. */
+/**
+ * Maximum number of rounds per transaction. Each round fetches at least one missing row, and no work needs
+ * this many rows.
+ */
 const maxRounds = 10_000;
 
 /**
- * Runs the work of this log in transactions. IndexedDB runs writing transactions one after the
- * other, also those of other tabs, so what a transaction has read stays valid until its commit.
+ * Runs the work of this log in transactions. IndexedDB runs writing transactions one after another,
+ * including those of other tabs. Rows that a transaction has read therefore stay valid until its commit.
  */
 export class IndexedDbWriter implements PrefetchWriter {
   readonly #database: LogDatabase;
@@ -40,7 +43,8 @@ export class IndexedDbWriter implements PrefetchWriter {
       this.hasBegun = true;
       const fetched = new FetchedRows();
       for (let round = 0; round < maxRounds; round++) {
-        // The first pass ran without rows, so its requests are known.
+        // The first pass ran before the transaction, without rows. Its requests are used in the first
+        // round.
         const pass = round === 0 && first.requests.length > 0 ? first : work(fetched);
         if (pass.requests.length === 0) {
           if (pass.draft.hasChanged) await writeDraft(tx, pass.draft);
@@ -55,7 +59,7 @@ export class IndexedDbWriter implements PrefetchWriter {
     return outcomes;
   }
 
-  /** A full or forbidden storage fails all writes. */
+  /** Returns whether all writes would fail with this error, because the storage is full or forbidden. */
   affectsAllWrites(error: unknown): boolean {
     const { name } = ((error as Error).cause ?? {}) as { readonly name?: string };
     return name === 'QuotaExceededError' || name === 'SecurityError' || name === 'VersionError';
@@ -78,7 +82,7 @@ async function fetchRequests(
   ]);
 }
 
-/** Takes the next numbers of a counter. */
+/** Takes the next numbers of a counter and returns them. */
 async function allocate(
   tx: IdbTransaction,
   counter: string,
@@ -102,7 +106,8 @@ async function fetchRow(
     case 'made':
       return;
     case 'session':
-      // Two jobs may ask for one session. The second answer must not remove rows of the first.
+      // Two jobs may request the same session. The second answer must not remove rows that were fetched for
+      // the first.
       if (!fetched.sessions.has(request.session))
         fetched.putSession(request.session, await readSession(tx, request.session));
       return;
@@ -141,7 +146,7 @@ async function fetchOwned(
     case 'records': {
       const places = await readChunks(tx, chunksAfter(made, request.after));
       const reader = new ChunkReader(request.session, request.after);
-      // Whole rows are decoded, because replacing part of a row requires writing the rest again.
+      // Whole rows are decoded, because replacing a part of a row means that the rest is written again.
       for (const chunk of places) reader.add(chunk, true);
       if (reader.end < through) throw reader.missing();
       const after = Math.min(request.after, (places[0]?.first ?? request.after + 1) - 1);

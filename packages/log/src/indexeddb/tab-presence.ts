@@ -2,22 +2,22 @@ import type { LeaseClock } from '../engine/lease-clock.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
 import { webGlobals } from './web-platform.ts';
 
-/** The names of the locks begin with this. The id of the log follows. */
+/** The prefix of the lock names. The id of the log follows it. */
 const prefix = 'millrace log ';
-/** Maximum number of ended logs to remember. */
+/** Maximum number of ended logs in `#gone`. */
 const maxGone = 1000;
 
 /**
- * Shows other tabs that this log is in use: it holds a lock with its own name until its tab ends or
- * the log is closed. A lease of a log whose lock is gone can be taken at once, for example after a
- * reload. Without Web Locks, leases only expire.
+ * Shows other tabs that this log is in use. It holds a lock with its own name until its tab ends or the log
+ * is closed. If the lock of a log is gone, another tab can take the leases of that log at once, for example
+ * after a reload. Without Web Locks, a lease is free only after it expires.
  */
 export class TabPresence {
   readonly #id = crypto.randomUUID();
   readonly #released = Promise.withResolvers<void>();
   readonly #cancel = new AbortController();
   readonly #held: Promise<void>;
-  /** The holders that a lease check asked about since the last search. */
+  /** The lease holders that `isAlive` was called for since the last `findGone`. */
   readonly #asked = new Set<string>();
   readonly #gone = new Set<string>();
 
@@ -25,27 +25,31 @@ export class TabPresence {
     this.#held = this.#hold();
   }
 
-  /** The identity for leases of this log. Undefined without Web Locks. */
+  /** The identity of this log in its leases. Undefined without Web Locks. */
   get identity(): ProcessIdentity | undefined {
     if (webGlobals().navigator?.locks === undefined) return undefined;
     return { host: 'browser', boot: '', space: '', pid: 0, started: this.#id };
   }
 
   /**
-   * The clock of this tab. Each tab has its own, so another tab takes the lease of a frozen one after
-   * it has seen the lease unchanged for its whole duration. Undefined without Web Locks: nothing else
-   * would then free the lease of an ended tab at once, so the time of day decides.
+   * The lease clock of this tab. Each tab has its own clock. If a tab is frozen, another tab takes its
+   * lease after it has seen the lease unchanged for its whole duration. Without Web Locks the clock is
+   * undefined, and the time of day decides. Otherwise the lease of an ended tab would stay held for too
+   * long.
    */
   get clock(): LeaseClock | undefined {
     return this.identity && { id: this.#id, now: () => performance.now() };
   }
 
-  /** Resolves when the lock is held. A log must not take a lease before. */
+  /** Resolves when this log holds its lock. The log must not take a lease before. */
   ready(): Promise<void> {
     return this.#held;
   }
 
-  /** False if the holder is known to be gone. Otherwise `undefined`, until `findGone` looked. */
+  /**
+   * Returns false if the holder is known to be gone, and `undefined` otherwise. The next `findGone` then
+   * checks this holder.
+   */
   readonly isAlive = ({ started }: ProcessIdentity): boolean | undefined => {
     if (this.#gone.has(started)) return false;
     this.#asked.add(started);
@@ -54,8 +58,8 @@ export class TabPresence {
 
   /**
    * Looks for the locks of the holders that `isAlive` was asked about. Returns true if one is gone.
-   * A log holds its lock before its first lease and never takes it again, so a holder without a
-   * lock is gone for good.
+   * A log takes its lock only once, before its first lease. A holder without a lock is therefore
+   * gone for good.
    */
   async findGone(): Promise<boolean> {
     const asked = [...this.#asked];
@@ -84,7 +88,7 @@ export class TabPresence {
         return this.#released.promise;
       };
       const { signal } = this.#cancel;
-      // A page that is being unloaded gets no lock. Its calls fail by themselves.
+      // A page that is being unloaded gets no lock. Its later calls fail anyway.
       locks.request(prefix + this.#id, { signal }, hold).catch(() => resolve());
     });
   }

@@ -1,5 +1,6 @@
-// The part of the web platform that the store uses, as types of our own. The package therefore
-// compiles without the types of a browser, and its other code cannot use a browser by mistake.
+// These types describe the part of the web platform that the store uses. With our own types, the package
+// compiles without the types of a browser. The rest of its code then cannot use a browser function by
+// mistake.
 
 /** A key of IndexedDB. Binary keys are ordered by their bytes, and arrays by their elements. */
 export type IdbKey = number | string | Uint8Array | readonly IdbKey[];
@@ -32,7 +33,7 @@ interface IdbStore extends IdbReadable {
   createIndex(name: string, keyPath: string | string[]): unknown;
 }
 
-/** A transaction. It commits by itself when it has no pending request. */
+/** A transaction. It commits automatically when it has no pending request. */
 export interface IdbTransaction {
   readonly error: Error | null;
   objectStore(name: string): IdbStore;
@@ -75,7 +76,7 @@ interface MessageBus {
   close(): void;
 }
 
-/** The globals of a page or a worker. Each one is absent in some runtime. */
+/** The globals of a page or a worker. Each of them is missing in some runtimes. */
 interface WebGlobals {
   readonly indexedDB?: { open(name: string, version: number): OpenRequest };
   readonly IDBKeyRange?: {

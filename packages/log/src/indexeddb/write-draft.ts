@@ -4,16 +4,16 @@ import { answerOf, keyRange, ownedBy, stores } from './database.ts';
 import { sessionKey, toStoredSession } from './indexeddb-reader.ts';
 import type { IdbTransaction } from './web-platform.ts';
 
-/** How many records of a session reference a blob. */
+/** Stores how many records of a session reference a blob. */
 export interface StoredUse {
   readonly hash: string;
   readonly count: number;
 }
 
-/** How many times a blob was stored without a record that references it since. */
+/** Stores how often a blob was put while no record referenced it. Such a blob must not be deleted yet. */
 interface StoredHold {
   readonly count: number;
-  /** When the blob was stored last. */
+  /** When the blob was last stored, in milliseconds since 1970. */
   readonly putAt: number;
 }
 
@@ -25,7 +25,7 @@ export async function writeDraft(tx: IdbTransaction, draft: TransactionDraft): P
   await writeBlobs(tx, draft, drafts);
 }
 
-/** Deletes the rows of deleted sessions and replaced chunks. */
+/** Deletes the rows of deleted sessions and the chunks that the draft replaces. */
 function dropGone(tx: IdbTransaction, draft: TransactionDraft, drafts: readonly SessionDraft[]) {
   const owned = [stores.chunks, stores.producers, stores.commands, stores.uses];
   return [
@@ -109,7 +109,10 @@ async function dropUnused(tx: IdbTransaction, hash: string): Promise<void> {
   if (uses === 0 && hold === undefined) await answerOf(tx.objectStore(stores.blobs).delete(hash));
 }
 
-/** Deletes blobs that were stored before a time and never referenced. Returns their number. */
+/**
+ * Deletes blobs that were stored before a time and that no record references. Returns the number of deleted
+ * blobs.
+ */
 export async function dropForgottenBlobs(tx: IdbTransaction, before: number): Promise<number> {
   const holds = tx.objectStore(stores.holds);
   const [keys, values] = await Promise.all([

@@ -19,14 +19,14 @@ import { hasWork } from '../storage/session-row.ts';
 export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
 /**
- * Creates a log in memory. It is lost when the process ends. Use it for tests and scripts.
+ * Creates a log in memory. Its content is lost when the process ends. Use it for tests and scripts.
  *
  * @example const log = memoryLog(); const driver = await log.open(sessionId('demo'));
  */
 export function memoryLog(options: MemoryLogOptions = {}): Log {
   assertNames('memoryLog', options, { clock: true, bus: true });
   const { clock, bus } = options;
-  // Memory is fast, so grouping commits would only add delay.
+  // Each commit runs at once, because grouping would only add delay in memory.
   const rest = { commitIntervalMs: 0, leaseClock: processClock };
   return new LocalLog(new MemoryStore(), { clock, bus, ...rest });
 }
@@ -41,13 +41,13 @@ interface SessionEntry {
 }
 
 /**
- * Keeps everything in memory. It needs no rollback: refused work throws before it writes, as the
- * commit queue requires.
+ * Stores everything in memory. It needs no rollback, because refused work throws before it writes. The
+ * commit queue requires this from all work.
  */
 export class MemoryStore implements RecordStore, StoreTransaction {
   readonly #entries = new Map<SessionId, SessionEntry>();
   readonly #blobs = new Map<string, Uint8Array>();
-  /** How many times each blob was stored without a record that references it since. */
+  /** For each blob, how often it was put while no record referenced it. */
   readonly #heldBlobs = new Map<string, number>();
   readonly #incarnation = randomIncarnation();
   #epochs = 0;
@@ -57,7 +57,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return work(this);
   }
 
-  /** No other process can write to this store. */
+  /** Does nothing, because no other process can write to this store. */
   watch(): () => void {
     return () => {};
   }
@@ -102,7 +102,10 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
   }
 
-  /** If a page would end inside a range that a snapshot replaces, returns the end of that range. */
+  /**
+   * Returns the end of a page. If the page would end inside a range that a snapshot replaces, it returns
+   * the end of that range.
+   */
   #pageEnd(session: SessionId, end: number): number {
     const { records = [], settled = [] } = this.#entries.get(session) ?? {};
     const last = records[end - 1]?.offset ?? 0;
@@ -149,7 +152,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
 
   insert(session: SessionId, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
-    // Pushed one by one, because a spread call has a limit on the number of arguments.
+    // The records are pushed one by one, because a call has a limit on the number of arguments.
     for (const record of records) entry?.records.push(record);
     for (const hash of referencedBlobs(records)) this.#releaseHold(hash);
   }
@@ -161,10 +164,10 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     const end = indexAfter(entry.records, last);
     const before = new Set(referencedBlobs(entry.records.slice(start, end)));
     const { records: all } = entry;
-    // A call has a limit on the number of arguments.
+    // `splice` is used only for short lists, because a call has a limit on the number of arguments.
     if (records.length <= 1000) all.splice(start, end - start, ...records);
     else entry.records = [...all.slice(0, start), ...records, ...all.slice(end)];
-    // A snapshot is at the end of the range that it replaces.
+    // A snapshot record has the last offset of the range that it replaces.
     const isKept = ([, through]: Snapshot['covers']) => through < first || through > last;
     entry.settled = [...entry.settled.filter(isKept), ...settledRanges(records)];
     for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
@@ -206,7 +209,9 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates sort after all other units. */
+/**
+ * Returns the position of a UTF-16 unit in the order of code points. Surrogates come after all other units.
+ */
 function codePointRank(unit: number): number {
   if (unit >= 0xe000) return unit - 0x800;
   return unit >= 0xd800 ? unit + 0x2000 : unit;

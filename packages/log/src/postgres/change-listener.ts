@@ -7,9 +7,9 @@ type OnChange = (sessions?: readonly SessionId[]) => void;
 const reconnectPausesMs = { first: 50, longest: 5000 };
 
 /**
- * Listens for commits of other processes. Notices are only hints: some are lost with a connection.
- * The listener therefore also reports a possible change after each connect and at a regular
- * interval. Behind a connection pooler there is only the interval.
+ * Listens for commits of other processes. Notices are only hints, because they can be lost together with a
+ * connection. The listener therefore also reports a possible change after each connect, and at a regular
+ * interval. If a connection pooler is used, there is only the interval.
  */
 export class ChangeListener {
   readonly #database: Database;
@@ -53,7 +53,10 @@ export class ChangeListener {
     };
   }
 
-  /** Connects again and again until it is stopped. Returns if there are no notifications. */
+  /**
+   * Connects, and reconnects after each loss, until it is stopped. Returns early if the server cannot send
+   * notifications.
+   */
   async #listen(isOver: () => boolean, over: Promise<void>): Promise<void> {
     let pauseMs = reconnectPausesMs.first;
     while (!isOver() && !this.#database.isClosed) {
@@ -65,11 +68,11 @@ export class ChangeListener {
         client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
         await client.query(`LISTEN ${channelOf(this.#database.target.schema)}`);
         pauseMs = reconnectPausesMs.first;
-        // Nothing reported commits from before this connection.
+        // Commits from before this connection were not reported, so all sessions may have changed.
         this.#notify();
         await Promise.race([lost, over]);
       } catch {
-        // The loop reconnects. Until then the regular interval covers changes.
+        // The loop reconnects. Until then, changes are found at the regular interval.
       }
       if (client !== undefined) await waitBriefly(client.end());
       if (!isOver()) await Promise.race([this.#database.pause(pauseMs), over]);
@@ -87,14 +90,14 @@ export class ChangeListener {
   }
 }
 
-/** The message that each commit sends to other processes. It may be lost. */
+/** The message that each commit sends to other processes. The message may be lost. */
 interface ChangeNotice {
   readonly from: string;
-  /** `undefined` if there were too many sessions for one message. */
+  /** The sessions that changed. `undefined` if there are too many for one message. */
   readonly sessions: readonly SessionId[] | undefined;
 }
 
-/** Postgres allows 8000 bytes per notification. */
+/** Maximum size of a message. Postgres allows 8000 bytes per notification. */
 const maxBytes = 7900;
 
 export function channelOf(schema: string): string {
@@ -106,7 +109,7 @@ export function encodeNotice(from: string, sessions: readonly SessionId[]): stri
   return Buffer.byteLength(text) <= maxBytes ? text : JSON.stringify({ from });
 }
 
-/** Parses a notification. An unreadable one is treated as a change to all sessions. */
+/** Parses a notification. A text that cannot be parsed counts as a change to all sessions. */
 function parseNotice(text: string): ChangeNotice {
   const parsed = parseJson(text);
   const value = parsed.ok ? parsed.value : undefined;

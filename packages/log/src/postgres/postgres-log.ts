@@ -21,79 +21,86 @@ import { PostgresWriter } from './transaction/writer.ts';
 /** Options of `postgresLog`. */
 export interface PostgresLogOptions {
   /**
-   * Connection URL, for example `postgres://user:password@host:5432/database`. The password is
-   * never shown.
+   * Connection URL, for example `postgres://user:password@host:5432/database`. Error messages never contain
+   * the password.
    */
   readonly url: string;
   /**
-   * Connection URL of the server itself, if `url` is that of a connection pooler such as PgBouncer in
-   * transaction mode. It is used only for notifications, with one connection while there are
-   * followers. Default: `url`, or polling if a pooler answers there.
+   * Connection URL of the server itself. It is needed if `url` belongs to a connection pooler such as
+   * PgBouncer in transaction mode. The log uses it only for notifications, with one connection while there
+   * are followers. Default: `url`. If a pooler answers there, followers poll.
    */
   readonly directUrl?: string | undefined;
   /**
-   * The schema of the tables. It is created if it does not exist. It must not have the name of the
-   * database user: Postgres would create the tables of your application in it. Default:
-   * `millrace_log`, or `millrace` if an earlier version has created the tables there.
+   * The schema of the tables. It is created if it does not exist. It must not have the name of the database
+   * user, because Postgres would create the tables of your application in it. Default: `millrace_log`, or
+   * `millrace` if an earlier version has created the tables there.
    */
   readonly schema?: string | undefined;
   /** The clock for leases and timestamps. Default: the database server's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Minimum time between two transactions of streamed text of this process, in milliseconds. Other work
-   * starts the next transaction as soon as the one before has ended. Default: 20.
+   * Minimum time between two transactions of streamed text of this process, in milliseconds. All other work
+   * starts the next transaction as soon as the previous one has ended. Default: 20.
    */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Publishes committed records to followers in other processes. The caller must close it. Default:
-   * no bus.
+   * Publishes committed records to followers in other processes. The caller must close the bus. Default: no
+   * bus.
    */
   readonly bus?: Bus | undefined;
   /**
-   * How long to retry while a server that answered before cannot be reached, in milliseconds.
-   * Default: 15,000.
+   * How long to retry while the server does not answer, in milliseconds. A server that has never answered
+   * is not retried. Default: 15,000.
    */
   readonly retryMs?: number | undefined;
   /**
-   * Maximum number of connections for reading. One more writes, and one listens while there are
-   * followers. Default: 4.
+   * Maximum number of connections for reading. There is one more for writing, and one more for
+   * notifications while there are followers. Default: 4.
    */
   readonly maxReaders?: number | undefined;
-  /**
-   * How often followers check the store without a notification, in milliseconds. Default: 1,000.
-   */
+  /** How often followers check the store if there is no notification, in milliseconds. Default: 1,000. */
   readonly pollIntervalMs?: number | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
+  /**
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
+   * Default: none.
+   */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
 /** A log in Postgres, with maintenance operations. */
 export interface PostgresLog extends Log {
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions so far. It is for measurements. */
   readonly transactions: number;
   /**
-   * Resolves when the server answers and the tables exist. Optional: the first operation waits for
-   * the same.
+   * Resolves when the server answers and the tables exist. Calling it is optional, because the first
+   * operation waits for the same.
    */
   ready(): Promise<void>;
   /**
-   * Deletes blobs that were stored more than a day ago and never referenced, and returns their
-   * number. Call it regularly, from one process or from several. Postgres does all other
-   * maintenance itself.
+   * Deletes blobs that were stored more than a day ago and that no record references. Returns the number of
+   * deleted blobs. Call it regularly, from one process or from several. Postgres does all other maintenance
+   * automatically.
    */
   vacuum(): Promise<number>;
   /**
-   * Starts a new incarnation. Call it after a dump was restored on the same server, which the log
-   * cannot see. In SQL: `SELECT millrace_log.renew_incarnation()`. Readers with an earlier cursor get
-   * `rewound`, and drivers are fenced.
+   * Starts a new incarnation. Call it after a dump was restored on the same server, because the log cannot
+   * detect this. The same in SQL: `SELECT millrace_log.renew_incarnation()`. Readers with an earlier cursor
+   * then get `rewound`, and drivers are fenced.
    */
   renewIncarnation(): Promise<void>;
 }
 
-/** Earlier versions used this schema by default. It is a common name for a database user. */
+/**
+ * The schema that earlier versions used by default. The default changed, because `millrace` is a common
+ * name for a database user.
+ */
 const earlierDefault = { name: 'millrace', table: 'sessions' };
 
-/** The process that stored an unreferenced blob this long ago is assumed dead. */
+/**
+ * The age after which a blob that no record references is deleted. The process that stored it is assumed to
+ * be dead.
+ */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 /**
@@ -121,7 +128,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
     const formerSchema = options.schema === undefined ? earlierDefault : undefined;
     const { directUrl } = options;
-    // Throws if the URL is not valid.
+    // This call only checks the URL. It throws if the URL is invalid.
     if (directUrl !== undefined) targetOf('a log', directUrl, target.schema);
     const access = { target, formerSchema, directUrl };
     const database = new LogDatabase({ ...access, retryMs, maxReaders });
@@ -153,12 +160,12 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   }
 
   override async close(): Promise<void> {
-    // Closing does not wait long for an unreachable server.
+    // After this call, closing does not wait long for an unreachable server.
     this.#database.prepareClose();
     await super.close();
   }
 
-  /** Resolves when no query is pending. For tests with their own clock. */
+  /** Resolves when no query is pending. It is for tests with their own clock. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();
@@ -171,10 +178,13 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   }
 }
 
-/** Blobs per transaction. Other work can run between two transactions. */
+/** The number of blobs that one transaction deletes. Other work can run between two transactions. */
 const blobsPerTransaction = 100;
 
-/** Deletes blobs that were stored before a time and never referenced, and returns their number. */
+/**
+ * Deletes blobs that were stored before a time and that no record references. Returns the number of deleted
+ * blobs.
+ */
 async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
   let dropped = 0;
   for (;;) {
@@ -198,9 +208,9 @@ async function deleteForgottenBlobs(database: LogDatabase, before: number): Prom
 export const ownProcess: ProcessIdentity = currentProcess();
 
 /**
- * Whether the holder of a lease still runs. Returns `undefined` if this process cannot find out.
- * Several machines with the same name may share a log, so only an equal boot id proves that both
- * processes run on one machine.
+ * Returns whether the process that holds a lease still runs. Returns `undefined` if this process cannot
+ * find out. Machines with the same name may share a log. Only an equal boot id proves that both processes
+ * run on one machine.
  */
 export function isHolderAlive(mark: ProcessIdentity): boolean | undefined {
   const { boot } = ownProcess;

@@ -12,29 +12,29 @@ import type { LogDatabase } from './database/log-database.ts';
 import type { FoundSession, ListedSession } from './database/statements.ts';
 import type { ServerClock } from './server-clock.ts';
 
-/** Rows per query, for records and for sessions. */
+/** The number of rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
 const sessionsPerQuery = 1000;
-/** Parts of a snapshot per query. */
+/** The number of snapshot parts per query. */
 const partsPerQuery = 16;
-/** A rewrite during a page is rare. Many in a row are not expected. */
+/** Maximum number of tries to read a page. A rewrite of the session during a try makes it fail. */
 const maxTries = 20;
 
 interface PageRow extends Omit<ChunkRow, 'last'>, FoundSession {
-  /** Null if there is no chunk after the offset. */
+  /** The last offset of the chunk. Null if there is no chunk after the offset. */
   readonly last: number | null;
 }
 
-/** What the reader needs of the database, and of the listener for changes. */
+/** The methods of the database and of the change listener that the reader uses. */
 type ReadableDatabase = Pick<LogDatabase, 'read' | 'statements' | 'close'>;
 type ChangeSource = Pick<ChangeListener, 'watch' | 'close'>;
 
-/** The reading side of a log in Postgres. */
+/** Reads a log in Postgres. */
 export class PostgresReader implements LogReader {
   readonly #database: ReadableDatabase;
   readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
-  /** Set to the server's time with each list, because a list depends on leases. */
+  /** The server's time. Each list updates it, because a list depends on leases. */
   readonly #clock: ServerClock | undefined;
 
   constructor(database: ReadableDatabase, listener: ChangeSource, clock?: ServerClock) {
@@ -57,7 +57,7 @@ export class PostgresReader implements LogReader {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
     const sql = () => this.#database.statements[hasWork ? 'listWithWork' : 'list'];
     const found: SessionRow[] = [];
-    // Postgres text cannot contain U+0000, and no id does. The text before it gives the same
+    // Postgres text cannot contain U+0000, and no id contains it either. The text before it has the same
     // position in the order.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
@@ -127,7 +127,7 @@ export class PostgresReader implements LogReader {
     throw corruptBlob(hash, 'its content does not match its hash');
   }
 
-  /** Reads the slice in several queries, because an answer is limited to the length of a text. */
+  /** Reads a slice of a blob in several queries, because the length of an answer is limited. */
   async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
     const first = await this.#blobWindow(hash, start, end);
@@ -138,7 +138,7 @@ export class PostgresReader implements LogReader {
     slice.set(first.bytes);
     for (let at = first.bytes.length; at < length; ) {
       const next = await this.#blobWindow(hash, start + at, end);
-      // Another process has deleted the blob meanwhile.
+      // Another process has deleted the blob during the read.
       if (next === undefined) return undefined;
       if (next.bytes.length === 0) throw corruptBlob(hash, 'some of its pieces are missing');
       slice.set(next.bytes, at);
@@ -151,7 +151,7 @@ export class PostgresReader implements LogReader {
   async #blobWindow(hash: string, start: number, end: number): Promise<BlobWindow | undefined> {
     const most = Math.max(0, Math.min(end - start, blobWindowBytes));
     const { first, last, offset } = piecesOf(start, start + most);
-    // The numbers of Postgres have 32 bits.
+    // Postgres integers have 32 bits, so larger numbers are reduced to the maximum.
     const [from, ...pieces] = [start + 1, first, last].map((number) => Math.min(number, maxInt));
     const values = [hash, Math.min(from ?? 1, maxInt - most), most, ...pieces, offset + 1];
     const sql = () => this.#database.statements.blobSlice;
@@ -167,7 +167,7 @@ export class PostgresReader implements LogReader {
     const found: SnapshotPart[] = [];
     let bytes = 0;
     for (let next = from; bytes < maxBytes; ) {
-      // Most readers need part 0 first, to find out which of the others they need.
+      // Most readers read part 0 first, to find out which other parts they need.
       const most = next === 0 ? 1 : partsPerQuery;
       const sql = () => this.#database.statements.snapshotParts;
       const rows = await this.#database.read<SnapshotPart>(sql, [session, next, most]);
@@ -196,12 +196,13 @@ function toRow(fields: FoundSession): SessionRow {
   return fromColumns(fields, fields.incarnation);
 }
 
-/** Returns true once there are enough bytes. */
+/** Adds the rows to the reader. Returns true once the reader has enough bytes. */
 function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: number): boolean {
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // The rest of a row may have no records. The page must contain at least one, so continue.
+    // A row can have no records after the start offset. A page needs at least one record, so the next row
+    // is read.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;
@@ -209,7 +210,7 @@ function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: numb
 
 const maxInt = 2 ** 31 - 1;
 
-/** Bytes of a blob per query. */
+/** The number of bytes of a blob that one query reads. */
 const blobWindowBytes = 16 * blobPieceBytes;
 
 interface BlobWindow {
@@ -231,7 +232,7 @@ type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, S
 /** Combines concurrent reads of session rows into one query. */
 class SessionLoader {
   readonly #load: Load;
-  /** The ids of the next query, and its result. */
+  /** The session ids that the next query will read, and the result of that query. */
   #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
 
   constructor(load: Load) {
@@ -248,7 +249,7 @@ class SessionLoader {
   #collect() {
     const sessions = new Set<SessionId>();
     const ask = async () => {
-      // Runs after all current callers have added their ids.
+      // Waits until all callers of this moment have added their ids.
       await Promise.resolve();
       this.#next = undefined;
       return this.#load([...sessions]);

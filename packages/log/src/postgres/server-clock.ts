@@ -1,15 +1,18 @@
 import { type Clock, systemClock } from '../contract/clock.ts';
 
-/** A clock that was set back less than this is taken for the delay of an answer. */
+/**
+ * If the server's time goes back by less than this, the reason is the delay of an answer and not a change
+ * of the clock.
+ */
 const slackMs = 500;
 
 /**
- * The time of the database server. Each transaction gets it together with its rows and passes it to
- * `set`. In between, a clock that nobody can set counts on. Setting the clock of this machine has
- * therefore no effect on leases.
+ * The time of the database server. Each transaction reads the server's time together with its rows and
+ * passes it to `set`. Between two transactions, a clock that cannot be set measures the time. Setting the
+ * clock of this machine therefore has no effect on leases.
  */
 export class ServerClock implements Clock {
-  /** The server's time minus the local clock. Undefined until the server has answered. */
+  /** The server's time minus the local clock, in milliseconds. Undefined until the server has answered. */
   #aheadMs: number | undefined;
 
   now(): number {
@@ -21,8 +24,9 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Sets the server's time, as of an answer that has just arrived. An answer takes time, so the
-   * server's clock is never behind this. A slower answer changes nothing: records keep their order.
+   * Sets the server's time from an answer that has just arrived. Because the answer took time, the server's
+   * clock is never behind this value. If a slower answer gives an earlier time, nothing changes, so times
+   * of records do not go back.
    */
   set(serverMs: number): void {
     const aheadMs = serverMs - performance.now();

@@ -11,33 +11,33 @@ import { PostgresReader } from './postgres-reader.ts';
 export interface PostgresSnapshotOptions {
   /** The connection URL of the database. */
   readonly url: string;
-  /** The schema of the log's tables. Default: as for `postgresLog`. */
+  /** The schema of the log's tables. Default: the same as for `postgresLog`. */
   readonly schema?: string | undefined;
 }
 
-/** A session of a snapshot. */
+/** A session in a snapshot. */
 export interface SnapshotSession {
   readonly info: SessionInfo;
   readonly records: readonly LogRecord[];
 }
 
-/** A log in Postgres as of one moment. Writers continue meanwhile. */
+/** The content of a log in Postgres at one moment. Writers can continue to write. */
 export interface PostgresSnapshot extends AsyncDisposable {
-  /** Returns all sessions, one at a time. */
+  /** Returns all sessions, one after another. */
   sessions(): AsyncGenerator<SnapshotSession>;
   /** Returns the hashes of all blobs. */
   blobHashes(): Promise<readonly string[]>;
-  /** Returns a blob. */
+  /** Returns the bytes of a blob, or undefined if it does not exist. */
   blob(hash: string): Promise<Uint8Array | undefined>;
-  /** Runs a query on other tables of the same database, as of the same moment. */
+  /** Runs a query on other tables of the same database. It sees them as they were at the same moment. */
   readonly query: Query;
   /** Ends the snapshot and its connection. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a snapshot of a log in Postgres, for a backup. Close it soon: Postgres cannot clean up what
- * it still sees.
+ * Opens a snapshot of a log in Postgres, for a backup. Close it soon, because Postgres cannot clean up old
+ * rows while the snapshot is open.
  *
  * @example await using snapshot = await postgresSnapshot({ url });
  */
@@ -53,12 +53,12 @@ export async function postgresSnapshot(
     await database.close();
   };
   try {
-    // Creates or migrates the tables, and finds their schema.
+    // This call creates or migrates the tables, and finds their schema.
     await database.withRetries(() => database.ready());
     const connected = await database.connect();
     client = connected;
     await connected.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    // The transaction is idle while the backup is written.
+    // The transaction is idle while the backup is written, so it must not time out.
     await connected.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     const query: Query = async (sql, values) => {
       const result = await connected.query(sql, [...values]).catch((error: unknown) => {
@@ -74,12 +74,12 @@ export async function postgresSnapshot(
   }
 }
 
-/** Earlier versions used this schema by default. */
+/** The schema that earlier versions used by default. */
 const formerDefault = { name: 'millrace', table: 'sessions' };
 
 const noChanges = { watch: () => () => {}, close: async () => {} };
 
-/** Reads with the connection of the snapshot instead of the pool. */
+/** Gives a reader the connection of the snapshot instead of the pool. */
 class SnapshotDatabase {
   readonly #database: LogDatabase;
   readonly #query: Query;

@@ -2,16 +2,19 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 
 /**
- * What a transaction has read about a session. The session is locked, so this stays valid until the
- * commit.
+ * The rows that a transaction has read about a session. The session is locked, so the rows stay valid until
+ * the commit.
  */
 export interface FetchedSession {
   readonly row: SessionRow;
   readonly producers: Map<string, ProducerRow | undefined>;
   readonly commands: Map<string, CommandRow | undefined>;
-  /** The records after the offset `after`, up to the last. */
+  /**
+   * The records after the offset `after`, up to the session's last record. Undefined if they were not
+   * fetched.
+   */
   records: FetchedRecords | undefined;
-  /** How many of the session's records reference each blob. */
+  /** How many of the session's records reference each blob. Undefined if this was not fetched. */
   blobs: ReadonlyMap<string, number> | undefined;
 }
 
@@ -22,13 +25,13 @@ interface FetchedRecords {
   readonly places: readonly { readonly first: number; readonly last: number }[];
 }
 
-/** Everything that a transaction has read. */
+/** All rows that a transaction has read. */
 export class FetchedRows {
   readonly sessions: Map<SessionId, FetchedSession | undefined> = new Map();
-  /** Allocated numbers that are not used yet, in order. */
+  /** Epochs that were allocated and are not used yet, in order. */
   readonly epochs: number[] = [];
   readonly made: number[] = [];
-  /** The store's incarnation. A store without one gives each new session its own. */
+  /** The store's incarnation. Undefined if the store has none. Each new session then gets its own. */
   incarnation: number | undefined;
 
   putSession(session: SessionId, row: SessionRow | undefined): void {
@@ -38,20 +41,20 @@ export class FetchedRows {
   }
 }
 
-/** A row that the work needs and that was not fetched. */
+/** A request for a row that the work needs and that was not fetched. */
 export type RowRequest =
   | { readonly what: 'session'; readonly session: SessionId }
   | { readonly what: 'producer'; readonly session: SessionId; readonly name: string }
   | { readonly what: 'command'; readonly session: SessionId; readonly name: string }
-  /** All records after an offset, including those in the same row before it. */
+  /** Requests all records after an offset. The answer includes earlier records of the same row. */
   | { readonly what: 'records'; readonly session: SessionId; readonly after: number }
   | { readonly what: 'blobs'; readonly session: SessionId }
   | { readonly what: 'epoch' }
   | { readonly what: 'made' };
 
 /**
- * Thrown through the work to request a row. The work then runs again with that row. Callers never
- * see it. It is no `Error`, because a stack trace costs more than all other work of an append.
+ * Thrown inside the work to request a row. The work then runs again with that row. Callers of the log never
+ * see it. It is not an `Error`, because a stack trace costs more than the rest of an append.
  */
 export class NotFetched {
   readonly request: RowRequest;
@@ -61,10 +64,10 @@ export class NotFetched {
   }
 }
 
-/** The requests of one kind. */
+/** The row requests of one kind, for example those for producers. */
 export type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
 
-/** The sessions among the requested rows. */
+/** Returns the ids of the sessions that the requests name. */
 export function requestedSessions(requests: readonly RowRequest[]): readonly SessionId[] {
   return [
     ...new Set(
@@ -73,7 +76,7 @@ export function requestedSessions(requests: readonly RowRequest[]): readonly Ses
   ];
 }
 
-/** Keeps fetched records. Several requests may overlap, and the largest one stays. */
+/** Adds fetched records to a session. If several requests overlap, the largest answer is kept. */
 export function keepRecords(owner: FetchedSession, records: FetchedRecords): void {
   if (owner.records === undefined || owner.records.after > records.after) owner.records = records;
 }

@@ -13,8 +13,8 @@ import { type FetchedRows, NotFetched, type RowRequest } from './fetched-rows.ts
 import { TransactionDraft } from './transaction-draft.ts';
 
 /**
- * The result of running the work on the fetched rows: requests for missing rows, or the draft to
- * write.
+ * The result of running the work on the fetched rows. It contains requests for missing rows, or the draft
+ * to write.
  */
 export interface WorkPass {
   readonly requests: readonly RowRequest[];
@@ -24,14 +24,14 @@ export interface WorkPass {
 
 /** Runs transactions in a store that answers asynchronously. */
 export interface PrefetchWriter {
-  /** True if the last transaction began, so that its failure may be caused by its own work. */
+  /** True if the last transaction has begun. Only then can the work itself be the cause of a failure. */
   readonly hasBegun: boolean;
   /**
-   * Runs one transaction. It fetches the requested rows and runs the work again until nothing is
-   * missing, and then writes the draft.
+   * Runs one transaction. It fetches the requested rows and runs the work again until no row is missing.
+   * Then it writes the draft.
    */
   transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]>;
-  /** True if other work would fail for the same reason, so that a retry has no use. */
+  /** Returns whether other work would fail for the same reason. A retry is useless then. */
   affectsAllWrites(error: unknown): boolean;
   close(): Promise<void>;
 }
@@ -39,12 +39,15 @@ export interface PrefetchWriter {
 interface CommitOptions {
   readonly writer: PrefetchWriter;
   readonly clock: Clock;
-  /** Minimum time between the starts of two transactions. */
+  /** Minimum time between the starts of two transactions, in milliseconds. */
   readonly intervalMs: number;
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/** How many of the next jobs fit into one transaction. A job without a known session counts as one. */
+/**
+ * Returns how many of the next jobs fit into one transaction. A job without a known session counts as one
+ * session.
+ */
 function countThatFit(jobs: readonly CommitJob[]): number {
   const most = Math.min(jobs.length, maxJobsPerTransaction);
   if (most <= maxSessionsPerTransaction) return most;
@@ -58,24 +61,27 @@ function countThatFit(jobs: readonly CommitJob[]): number {
 
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
-/** Limits the duration of a transaction. Several appends to one session become one row. */
+/**
+ * Maximum number of jobs in a transaction. It limits the duration of a transaction. Several appends to one
+ * session become one row.
+ */
 const maxJobsPerTransaction = 16_384;
-/** Limits the number of locks of a transaction. */
+/** Maximum number of sessions in a transaction. It limits the number of locks. */
 const maxSessionsPerTransaction = 1024;
 
 /**
- * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this
- * process in one transaction at a time. Streamed text waits for the interval. All other work starts
- * the next transaction as soon as the one before has ended.
+ * A commit queue for stores that answer asynchronously. It runs one transaction at a time, with the work of
+ * all sessions of this process. Streamed text waits for the interval. All other work starts the next
+ * transaction as soon as the previous one has ended.
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
-  /** How long the next transaction waits, if it is scheduled. */
+  /** The delay of the scheduled transaction in milliseconds. Undefined if no transaction is scheduled. */
   #scheduledMs: number | undefined;
   #cancel: () => void = () => {};
-  /** The current transaction. */
+  /** The transaction that is running. */
   #running: Promise<void> | undefined;
   #closed: Error | undefined;
   transactions = 0;
@@ -119,18 +125,18 @@ export class PrefetchCommitQueue implements CommitQueue {
   #schedule(isStreamed: boolean): void {
     if (this.#running !== undefined || this.#scheduledMs === 0) return;
     const isWaiting = this.#scheduledMs !== undefined;
-    // A full transaction starts without waiting.
+    // If there are enough jobs for a full transaction, it starts without waiting.
     const isFull = this.#jobs.length >= maxJobsPerTransaction;
     if (isWaiting && isStreamed && !isFull) return;
     const { clock, intervalMs } = this.#options;
     const waitMs = isStreamed && !isFull ? this.#lastAt + intervalMs - clock.now() : 0;
     this.#cancel();
-    // The minimum prevents a long wait if the system clock is set back.
+    // `Math.min` prevents a long wait if the system clock is set back.
     this.#scheduledMs = Math.max(0, Math.min(waitMs, intervalMs));
     const start = () => {
       if (this.#scheduledMs !== undefined) this.#start();
     };
-    // Calls from one round of the event loop share a transaction.
+    // Calls of one round of the event loop share a transaction.
     if (intervalMs === 0) queueMicrotask(start);
     else this.#cancel = clock.after(this.#scheduledMs, start);
   }
@@ -155,8 +161,8 @@ export class PrefetchCommitQueue implements CommitQueue {
     try {
       outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
     } catch (error) {
-      // One failing job must not fail the others, so each is retried alone. If the store is
-      // unreachable, all fail.
+      // One failing job must not fail the others, so each job is retried alone. If the store is
+      // unreachable, all jobs fail.
       const { writer } = this.#options;
       const isOnesOwn = writer.hasBegun && !writer.affectsAllWrites(error);
       if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
@@ -167,8 +173,8 @@ export class PrefetchCommitQueue implements CommitQueue {
   }
 
   /**
-   * Runs all jobs on the fetched rows. After the first missing row, the other jobs run only to
-   * collect their requests.
+   * Runs all jobs on the fetched rows. After the first missing row, the other jobs run only to collect
+   * their requests.
    */
   #pass(jobs: readonly CommitJob[], fetched: FetchedRows): WorkPass {
     this.round++;
@@ -186,7 +192,7 @@ export class PrefetchCommitQueue implements CommitQueue {
         else job.work(draft);
       } catch (error) {
         if (error instanceof NotFetched) requests.push(error.request);
-        // An error on an incomplete draft has no meaning.
+        // After a missing row the draft is incomplete, so this error has no meaning.
         else if (requests.length === 0) throw error;
       }
     }

@@ -10,7 +10,7 @@ interface OffsetRange {
   readonly last: number;
 }
 
-/** A session as the transaction will store it. */
+/** A session in the form in which the transaction will store it. */
 export class SessionDraft {
   readonly session: SessionId;
   readonly #fetched: FetchedSession | undefined;
@@ -19,12 +19,12 @@ export class SessionDraft {
   hasChanged = false;
   readonly producers: Map<string, ProducerRow> = new Map();
   readonly commands: Map<string, CommandRow> = new Map();
-  /** Changes to the number of references to each blob. */
+  /** For each blob, the change of its number of references. */
   readonly uses: Map<string, number> = new Map();
   readonly #added: LogRecord[] = [];
-  /** All fetched and added records. Set once some of them are replaced. */
+  /** All fetched and added records. Undefined until some of them are replaced. */
   #allRecords: LogRecord[] | undefined;
-  /** The replaced offsets, extended to whole rows. */
+  /** The range of replaced offsets, extended to whole rows. */
   #replaced: OffsetRange | undefined;
 
   constructor(session: SessionId, fetched: FetchedSession | undefined, blobs: BlobChanges) {
@@ -64,7 +64,7 @@ export class SessionDraft {
   }
 
   insert(records: readonly LogRecord[]): void {
-    // Pushed one by one, because a spread call has a limit on the number of arguments.
+    // The records are pushed one by one, because a call has a limit on the number of arguments.
     for (const record of records) {
       this.#added.push(record);
       this.#allRecords?.push(record);
@@ -98,17 +98,17 @@ export class SessionDraft {
     return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
   }
 
-  /** The range of stored rows to replace. */
+  /** The range of stored rows that the transaction replaces. Undefined if it replaces none. */
   get replaced(): OffsetRange | undefined {
     return this.#replaced;
   }
 
-  /** The rows to write. */
+  /** Returns the rows of records that the transaction writes. */
   chunks(): readonly ChunkRow[] {
     const through = this.row?.through ?? 0;
     const [stretch, stored] = [this.#replaced, this.#storedThrough];
     const rewritten = stretch === undefined ? [] : this.#rewritten(stretch, through);
-    // A replaced range that reaches the end already contains the added records.
+    // If the replaced range reaches the end, it already contains the added records.
     if (this.#added.length === 0 || (stretch?.last ?? 0) > stored) return rewritten;
     return [...rewritten, ...toChunkRows(stored + 1, through, this.#added)];
   }
@@ -130,12 +130,12 @@ export class SessionDraft {
     throw new NotFetched({ what: 'records', session: this.session, after });
   }
 
-  /** Updates the reference counts after records replaced others. */
+  /** Updates the reference counts of blobs after the records `after` replaced the records `before`. */
   #countUses(before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
       this.#use(hash, 1);
-      // A blob that was referenced before does not release a hold.
+      // Only a blob that is referenced for the first time releases a hold.
       if (!known.has(hash)) this.#blobs.releaseHold(hash);
     }
     for (const hash of referencedBlobs(before)) this.#use(hash, -1);
@@ -147,8 +147,8 @@ export class SessionDraft {
 }
 
 /**
- * A change to a blob's hold count: `count → max(count + added, least)`. The count never falls below
- * 0.
+ * A change to the number of a blob's holds: `count → max(count + added, least)`. A hold keeps a
+ * stored blob until a record references it. The count never falls below 0.
  */
 interface HoldChange {
   added: number;
@@ -156,7 +156,7 @@ interface HoldChange {
   putAt: number;
 }
 
-/** The changes of a transaction to blobs, written at its end. */
+/** The changes of a transaction to blobs. They are written at its end. */
 export class BlobChanges {
   readonly puts: Map<string, Uint8Array> = new Map();
   readonly holds: Map<string, HoldChange> = new Map();
@@ -171,7 +171,7 @@ export class BlobChanges {
     hold.putAt = now;
   }
 
-  /** A record references the blob, which releases one hold. */
+  /** Releases one hold of the blob, because a record references it now. */
   releaseHold(hash: string): void {
     const hold = this.#hold(hash);
     hold.added--;

@@ -6,7 +6,7 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { type FetchedRows, NotFetched } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
 
-/** New parts of a snapshot. They replace part 0 and the parts from `first` on. */
+/** New parts of a snapshot. They replace part 0 and all parts whose number is `first` or higher. */
 interface SnapshotChange {
   /** The generation number of the session. */
   readonly made: number;
@@ -15,8 +15,8 @@ interface SnapshotChange {
 }
 
 /**
- * A transaction in memory: the fetched rows and the changes to write. Reading a row that was not
- * fetched throws `NotFetched`.
+ * A transaction in memory. It contains the fetched rows and the changes to write. Reading a row that was
+ * not fetched throws `NotFetched`.
  */
 export class TransactionDraft implements StoreTransaction {
   readonly #fetched: FetchedRows;
@@ -37,7 +37,7 @@ export class TransactionDraft implements StoreTransaction {
     return this.#sessions.values();
   }
 
-  /** True if there is anything to write. */
+  /** True if the transaction has something to write. */
   get hasChanged(): boolean {
     const { puts, dropped } = this.blobChanges;
     const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
@@ -58,7 +58,7 @@ export class TransactionDraft implements StoreTransaction {
     return this.#draft(session).command(key);
   }
 
-  /** Returns all records, because they are already in memory. */
+  /** Returns all records after an offset without a size limit, because they are already in memory. */
   records(session: SessionId, after: number): readonly LogRecord[] {
     return this.#draft(session).records(after);
   }
@@ -120,7 +120,7 @@ export class TransactionDraft implements StoreTransaction {
     if (made !== undefined) this.snapshotChanges.push({ made, first, parts });
   }
 
-  // The engine never calls these inside a transaction.
+  // The log never calls these methods inside a transaction.
   sessions(): never {
     throw new TypeError('a transaction does not list sessions');
   }

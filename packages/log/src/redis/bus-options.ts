@@ -5,21 +5,20 @@ export interface BusLimits {
   /** Approximate number of entries per session stream. Default: 256. */
   readonly maxLength: number;
   /**
-   * Maximum size of the records in one notice, in bytes. A larger notice is sent without records,
-   * and followers read the store. Default: 64 KiB.
+   * Maximum size of the records in one notice, in bytes. A larger notice is sent without records, and
+   * followers read the store instead. Default: 64 KiB.
    */
   readonly maxBytes: number;
-  /**
-   * A stream expires this long after its last entry, in milliseconds. Default: 600,000 (10
-   * minutes).
-   */
+  /** How long a stream exists after its last entry, in milliseconds. Default: 600,000 (10 minutes). */
   readonly expiresMs: number;
   /**
-   * A server that does not answer for this long counts as lost, in milliseconds. Default: 3,000.
+   * How long to wait for an answer, in milliseconds. After this time the connection counts as lost.
+   * Default: 3,000.
    */
   readonly timeoutMs: number;
   /**
-   * Maximum number of bytes sent without an answer. Further notices are dropped. Default: 8 MiB.
+   * Maximum number of bytes that were sent and are not answered. Further notices are dropped. Default: 8
+   * MiB.
    */
   readonly maxPendingBytes: number;
 }
@@ -33,11 +32,11 @@ export const defaultBusLimits: BusLimits = {
 };
 
 /**
- * A diagnostic message of the bus, for operators. None of these events loses records; they only add
- * delay.
+ * A diagnostic message of the bus, for operators. No records are lost in any of these cases. Followers only
+ * receive them later.
  */
 export interface BusDiagnostic {
-  readonly code: /** Redis does not answer. Followers read the store meanwhile. Reported once per outage. */
+  readonly code: /** Redis does not answer. Followers read the store during this time. Reported once per outage. */
     | 'unreachable'
     | 'reachable'
     /** Notices were sent without records or not at all, because Redis is too slow or full. */
@@ -54,9 +53,9 @@ export type OnBusDiagnostic = (diagnostic: BusDiagnostic) => void;
 
 /** The Redis keys that one process uses. */
 export interface BusKeys {
-  /** The stream of a session. All processes share it. */
+  /** Returns the key of a session's stream. All processes share this stream. */
   stream(session: SessionId): string;
-  /** A stream that only wakes this process's reader. */
+  /** The key of a stream. An entry in it only wakes this process's reader. */
   readonly wake: string;
   /** A key that disappears if Redis loses its data or this process stops reading. */
   readonly mark: string;

@@ -3,17 +3,17 @@ import { Redis } from 'ioredis';
 import { LogError } from '../contract/log-error.ts';
 import { decodeUrlPart } from '../engine/check-options.ts';
 
-/** Connection settings for Redis, as an alternative or addition to a URL. */
+/** Connection settings for Redis. They can be used instead of a URL, or in addition to it. */
 export interface RedisConnection {
-  /** Default: 127.0.0.1. */
+  /** The host name or address. Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Default: 6379. */
+  /** The port number. Default: 6379. */
   readonly port?: number | undefined;
-  /** Path of a Unix socket. Default: none, TCP is used. */
+  /** Path of a Unix socket. Default: none. TCP is then used. */
   readonly path?: string | undefined;
-  /** Default: no user. */
+  /** The user name. Default: none. */
   readonly username?: string | undefined;
-  /** Default: no password. */
+  /** The password. Default: none. */
   readonly password?: string | undefined;
   /** Number of the database. Default: 0. */
   readonly db?: number | undefined;
@@ -21,15 +21,15 @@ export interface RedisConnection {
   readonly tls?: ConnectionOptions | undefined;
 }
 
-/** A Redis server, with a name that is safe to show. */
+/** A Redis server, with a name that can be shown safely. */
 export interface RedisTarget {
   readonly connection: RedisConnection;
   readonly name: string;
 }
 
 /**
- * Combines a URL such as `redis://user:password@host:6379/0`, or a socket path, with separate
- * settings.
+ * Combines a URL with separate settings. The URL can be `redis://user:password@host:6379/0`, or the path of
+ * a socket.
  */
 export function redisTarget(url: string | undefined, given: RedisConnection = {}): RedisTarget {
   const connection = { ...(url === undefined ? {} : parseUrl(url)), ...given };
@@ -39,7 +39,7 @@ export function redisTarget(url: string | undefined, given: RedisConnection = {}
 
 function parseUrl(text: string): RedisConnection {
   if (text.startsWith('/')) return { path: text };
-  // The error does not quote the URL, because it may contain the password.
+  // The error must not contain the URL, because the URL may contain the password.
   if (!URL.canParse(text)) throw badUrl('it is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
@@ -64,26 +64,26 @@ function badUrl(why: string): LogError {
 
 const minPauseMs = 50;
 const maxPauseMs = 2_000;
-/** After a connection that lasted this long, the next pause is the shortest again. */
+/** If a connection lasted this long, the pause before the next connection is the shortest one again. */
 const stableMs = 2_000;
 
 export interface ConnectionEvents {
-  /** Called when the connection answers. */
+  /** Called when a new connection has answered. */
   up(client: Redis): void;
   down(reason: string): void;
 }
 
 /**
- * A connection that reconnects whenever it is lost, each time with a new client. Unanswered
- * commands are dropped with their client. The reconnect of ioredis is not used, because it waits
- * for a stopped server to close the connection.
+ * A connection that reconnects after each loss, each time with a new client. Commands that were not
+ * answered are dropped together with their client. The reconnect of ioredis is not used, because it waits
+ * until a stopped server closes the connection.
  */
 export class ReconnectingClient {
   readonly #target: RedisTarget;
   readonly #timeoutMs: number;
   readonly #events: ConnectionEvents;
   #client: Redis | undefined;
-  /** The reason why the current client was dropped. */
+  /** The reason why this class dropped the current client. */
   #dropReason: unknown;
   #isClosed = false;
   #wake: (() => void) | undefined;
@@ -95,16 +95,16 @@ export class ReconnectingClient {
     void this.#keepConnected();
   }
 
-  /** The current client, or `undefined` while disconnected. */
+  /** The current client. `undefined` while there is no connection. */
   get client(): Redis | undefined {
     return this.#client;
   }
 
-  /** Closes the client so that a new one connects. `why` becomes the reported reason. */
+  /** Closes the client, so that a new client connects. `why` is the reason that is reported. */
   drop(client: Redis, why?: unknown): void {
     this.#dropReason ??= why;
     client.disconnect();
-    // Does not wait for the server, which may never answer.
+    // Destroys the socket without waiting for the server, which may never answer.
     client.stream?.destroy();
   }
 
@@ -126,7 +126,7 @@ export class ReconnectingClient {
     }
   }
 
-  /** Connects one client and waits until it ends. Returns the reason. */
+  /** Connects one client and waits until its connection ends. Returns the reason for the end. */
   async #connectOnce(): Promise<string> {
     const { port = 6379, path, ...others } = this.#target.connection;
     const where = path === undefined ? { port } : { path };
@@ -153,7 +153,7 @@ export class ReconnectingClient {
   }
 
   async #pause(ms: number): Promise<void> {
-    // Random jitter, so that processes do not all reconnect at the same moment.
+    // The pause is random, so that processes do not all reconnect at the same moment.
     const some = ms * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, some);
@@ -165,18 +165,18 @@ export class ReconnectingClient {
   }
 }
 
-/** Reconnecting is done by this module, not by ioredis. */
+/** Options that stop ioredis from reconnecting, because this module does it. */
 const fixedClientOptions = {
   lazyConnect: true,
   retryStrategy: null,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // How long a lost connection keeps the process alive.
+  // How long a lost connection keeps the process alive, in milliseconds.
   disconnectTimeout: 10,
 } as const;
 
-/** Resolves with the promise, or rejects with `NoAnswerError` after the timeout. */
+/** Returns the result of the promise. Rejects with `NoAnswerError` after the timeout. */
 export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -190,18 +190,18 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Pr
 }
 
 /**
- * Returns a reason that is safe to show. Error messages of ioredis contain the command, which may
- * contain the password.
+ * Returns the reason of an error as a text that can be shown safely. Error messages of ioredis contain the
+ * command, which may contain the password.
  */
 export function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // Redis error replies begin with a code: WRONGPASS, NOAUTH, OOM, LOADING …
+  // An error reply of Redis begins with a code such as WRONGPASS, NOAUTH, OOM or LOADING.
   const [word] = /^[A-Z]{2,}\b/.exec(error.message) ?? [];
   return word ?? (error instanceof NoAnswerError ? error.message : 'the connection was cut');
 }
 
-/** Redis did not answer within the timeout. */
+/** Thrown when Redis did not answer within the timeout. */
 class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer in ${timeoutMs} ms`);

@@ -24,7 +24,7 @@ import { StreamWriter } from './stream-writer.ts';
 /** Options of `redisBus`. */
 export interface RedisBusOptions extends Partial<BusLimits> {
   /**
-   * `redis://user:password@host:6379/0`, `rediss://…`, or the path of a Unix socket. Default:
+   * The server: `redis://user:password@host:6379/0`, `rediss://…`, or the path of a Unix socket. Default:
    * localhost, port 6379.
    */
   readonly url?: string | undefined;
@@ -36,21 +36,21 @@ export interface RedisBusOptions extends Partial<BusLimits> {
   readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
 }
 
-/** How often followers are sent to the store while Redis is unreachable. */
+/** How often followers read the store while Redis is unreachable, in milliseconds. */
 const outagePollMs = 1_000;
 /**
- * A connection must last this long before it is reported as reachable. A server may accept a
- * connection and then refuse every command.
+ * How long a connection must last before the bus reports that Redis is reachable again, in milliseconds. A
+ * server may accept a connection and then refuse every command.
  */
 const stableMs = 1_000;
 
 /**
- * Publishes committed records through Redis Streams: one bounded, expiring stream per session. Each
- * log needs its own bus, which ignores the notices that it published itself. The bus uses two
- * connections, for any number of followers.
+ * Publishes committed records through Redis Streams. Each session has one stream, which is limited in
+ * length and expires. Each log needs its own bus, because a bus ignores the notices that it published
+ * itself. The bus uses two connections for any number of followers.
  */
 export class RedisBus implements Bus {
-  /** Address of the server, without user and password. */
+  /** The address of the server, without user and password. */
   readonly name: string;
   readonly #limits: BusLimits;
   readonly #prefix: string;
@@ -61,7 +61,7 @@ export class RedisBus implements Bus {
   readonly #reading: ReconnectingClient;
   readonly #writer: StreamWriter;
   readonly #reader: StreamReader;
-  /** Sends followers to the store while the reader is disconnected. */
+  /** A timer that makes followers read the store while the reader is disconnected. */
   #poll: NodeJS.Timeout | undefined;
   #stableTimer: NodeJS.Timeout | undefined;
   #lastReason = 'not connected yet';
@@ -94,7 +94,7 @@ export class RedisBus implements Bus {
     this.#startPoll();
   }
 
-  /** Bytes sent without an answer, for measurements. */
+  /** The number of bytes that were sent and are not answered. It is for measurements. */
   get pendingBytes(): number {
     return this.#writer.pendingBytes;
   }
@@ -116,14 +116,14 @@ export class RedisBus implements Bus {
   }
 
   /**
-   * Resolves when Redis answers and allows this user all commands that the bus needs. The check
-   * stores nothing. Rejects otherwise, for example for a replica or a read-only user.
+   * Resolves when Redis answers and allows this user all commands that the bus needs. Rejects otherwise,
+   * for example for a replica or a read-only user. The check stores nothing.
    */
   async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     await this.connected(timeoutMs);
     const { client } = this.#writing;
     if (client === undefined) throw this.#unreachableError();
-    // New keys, not those in use.
+    // The check uses new keys, so that it does not affect keys in use.
     const asked = findRefusedCommand(client, busKeys(this.#prefix));
     const refused = await withTimeout(timeoutMs, asked).catch((error: unknown) => {
       this.#lastReason = safeReason(error);
@@ -143,7 +143,7 @@ export class RedisBus implements Bus {
   subscribe(session: SessionId, listener: BusListener): () => void {
     if (this.#isClosed) return () => {};
     const isFirst = this.#listeners.add(session, listener);
-    // The stream of this session is already being read.
+    // The stream of this session is already being read, so only this listener must read the store once.
     if (!isFirst) queueMicrotask(() => listener.missed());
     else if (this.#reader.changed()) this.#writer.wake();
     return () => this.#listeners.remove(session, listener);
@@ -156,7 +156,7 @@ export class RedisBus implements Bus {
     clearInterval(this.#poll);
     clearTimeout(this.#stableTimer);
     const { timeoutMs } = this.#limits;
-    // Gives pending commands a short time to finish.
+    // Waits a short time for the answers to pending commands.
     await withTimeout(Math.min(timeoutMs, 1_000), this.#writer.drained()).catch(() => {});
     this.#writer.close();
     this.#writing.close();
@@ -216,7 +216,7 @@ export class RedisBus implements Bus {
 }
 
 /**
- * Creates a bus on Redis. Redis may be unreachable at this time; `connected` checks it.
+ * Creates a bus on Redis. Redis need not be reachable at this time. Call `connected` to check it.
  *
  * @example const bus = redisBus({ url: 'redis://localhost:6379/0' });
  */
@@ -228,7 +228,7 @@ export function redisBus(options: RedisBusOptions = {}): RedisBus {
   return new RedisBus(options);
 }
 
-/** All commands that the bus uses, for the error message. */
+/** All commands that the bus uses. Error messages contain this list. */
 const busCommands = 'XADD, PEXPIRE, SET, XREVRANGE and XREAD';
 
 /** A command that Redis refuses for this user, with the error code. */
@@ -238,8 +238,8 @@ interface RefusedCommand {
 }
 
 /**
- * Tries every command of the bus without a lasting effect: on unused keys, and only for keys that
- * exist. Returns the first refused command.
+ * Tries every command of the bus and returns the first one that Redis refuses. The commands change nothing,
+ * because their keys are unused and they only change keys that exist.
  */
 async function findRefusedCommand(
   client: Redis,
@@ -260,7 +260,7 @@ async function findRefusedCommand(
   for (const [index, [command]] of asked.entries()) {
     const [error] = replies[index] ?? [new Error('cut')];
     if (error === null) continue;
-    // The connection was lost before the command was answered.
+    // Without a reply from Redis, the connection was lost before the command was answered.
     if (error.name !== 'ReplyError') throw error;
     if (isRefusal(error)) return { command, reason: safeReason(error) };
   }
@@ -268,8 +268,8 @@ async function findRefusedCommand(
 }
 
 /**
- * Redis before 6.2 does not support NOMKSTREAM. It reports this as a syntax error, which is not a
- * refusal.
+ * Returns whether the error means that the user may not run the command. Redis before 6.2 reports the
+ * unknown option NOMKSTREAM as a syntax error, which is not a refusal.
  */
 function isRefusal({ message }: Error): boolean {
   return !message.startsWith('ERR ') || message.startsWith('ERR unknown command');

@@ -5,30 +5,33 @@ import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { withTimeout } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
 
-/** How often to check whether Redis lost its data. */
+/** How often to check whether Redis lost its data, in milliseconds. */
 const checkIntervalMs = 1_000;
-/** Maximum number of entries per stream and read. */
+/** Maximum number of entries that one read returns per stream. */
 const pageLength = 16;
 
 /**
- * Reads the streams of all followed sessions with one command on one connection. It calls `missed`
- * whenever entries may have been lost.
+ * Reads the streams of all followed sessions with one command on one connection. It calls `missed` whenever
+ * entries may have been lost.
  */
 export class StreamReader {
   readonly #listeners: Listeners;
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
-  /** The id of the last entry that was read, by key. Other streams have not been joined yet. */
+  /**
+   * For each stream key, the id of the last entry that was read. A stream that is not in this map has not
+   * been joined yet.
+   */
   #cursors = new Map<string, string>();
   /**
-   * Keys that are not streams. They are tried again at the next check, and their followers read the
-   * store then.
+   * Keys that exist but are not streams. Each check tries them again. Their followers read the store
+   * instead.
    */
   readonly #refused = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
   #isBlocked = false;
-  /** True if sessions were added since the streams were joined. */
+  /** True if sessions were added after the streams were joined. */
   #isChanged = false;
   #onChange: (() => void) | undefined;
   #unreadable = 0;
@@ -46,18 +49,19 @@ export class StreamReader {
   }
 
   /**
-   * Call after the first follower of a session was added. Returns true if the reader must be woken.
+   * Makes the reader join new streams. It must be called after the first follower of a session was added.
+   * Returns true if the caller must wake the reader.
    */
   changed(): boolean {
     this.#isChanged = true;
     this.#onChange?.();
     const mustWake = this.#isBlocked;
-    // One wake-up is enough until the reader blocks again.
+    // One wake-up is enough until the reader waits again.
     this.#isBlocked = false;
     return mustWake;
   }
 
-  /** Reads until the connection is lost. Rejects with the reason. */
+  /** Reads entries until the connection is lost. Then it rejects with the reason. */
   async read(client: Redis): Promise<never> {
     this.#cursors = new Map();
     this.#checkedAt = Number.NEGATIVE_INFINITY;
@@ -65,7 +69,7 @@ export class StreamReader {
       if (this.#listeners.isEmpty) await this.#waitForListener();
       await this.#checkMark(client);
       await this.#joinStreams(client);
-      // A listener that was just notified may have subscribed to another session.
+      // A listener that was just called may have subscribed to another session.
       if (!this.#isChanged) await this.#readPage(client);
     }
   }
@@ -78,8 +82,8 @@ export class StreamReader {
   }
 
   /**
-   * Checks the mark key. If it is gone, Redis may have lost everything, and entry ids may start
-   * again.
+   * Checks whether the mark key still exists. If it is gone, Redis may have lost all data, and entry ids
+   * may start again.
    */
   async #checkMark(client: Redis): Promise<void> {
     const now = performance.now();
@@ -88,7 +92,8 @@ export class StreamReader {
     this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
-    // The mark expires before the streams do, in case this process is stopped for long.
+    // The mark expires before the streams. The check then also fails if this process was stopped for a long
+    // time.
     const markMs = Math.min(60_000, expiresMs);
     if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
     await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
@@ -99,7 +104,7 @@ export class StreamReader {
     this.#cursors = new Map();
   }
 
-  /** Joins the streams of new sessions at their current end. */
+  /** Joins the streams of new sessions at their current end. Followers then read the store once. */
   async #joinStreams(client: Redis): Promise<void> {
     this.#isChanged = false;
     const { sessions } = this.#listeners;
@@ -116,11 +121,11 @@ export class StreamReader {
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
       const session = keys.get(key);
-      // A foreign key of another type must not block the other sessions.
+      // A key of another type, which another program created, must not block the other sessions.
       if (error !== null && session !== undefined && isWrongType(error)) this.#refused.add(key);
       else if (error !== null) throw error;
       else this.#cursors.set(key, lastId(entries) ?? '0-0');
-      // Nothing reports earlier commits, so followers read the store once.
+      // Earlier commits are not reported, so followers read the store once.
       if (session !== undefined) this.#listeners.missed(session);
     }
   }
@@ -156,13 +161,13 @@ export class StreamReader {
   }
 
   #deliver(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
-    // This process already has its own commits.
+    // Entries of this process are skipped, because it already has its own commits.
     if (from === 'from' && origin === this.#keys.origin) return;
     if (from === 'from' && fields[0] === 'gone') return this.#listeners.missed(session);
     const notice = from === 'from' ? decodeNotice(session, fields) : undefined;
     if (notice !== undefined) return this.#listeners.notice(notice);
     this.#listeners.missed(session);
-    // Reported at counts 1, 2, 4, 8 … to limit the number of messages.
+    // The error is reported at counts 1, 2, 4, 8 … to limit the number of messages.
     const count = ++this.#unreadable;
     if ((count & (count - 1)) !== 0) return;
     const message = `${count} entries in Redis were not readable so far, the last one in session ${session}`;
@@ -180,7 +185,7 @@ function lastId(entries: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** The bus listeners of each session. */
+/** Stores the bus listeners of each session. */
 export class Listeners {
   readonly #bySession = new Map<SessionId, Set<BusListener>>();
 
@@ -192,7 +197,7 @@ export class Listeners {
     return this.#bySession.size === 0;
   }
 
-  /** Adds a listener. Returns true if it is the session's first. */
+  /** Adds a listener. Returns true if it is the first listener of the session. */
   add(session: SessionId, listener: BusListener): boolean {
     const there = this.#bySession.get(session);
     if (there === undefined) this.#bySession.set(session, new Set([listener]));

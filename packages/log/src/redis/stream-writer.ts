@@ -6,18 +6,18 @@ import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { type ReconnectingClient, withTimeout } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
 
-/** A message about a session: a notice, or `gone` for a deleted session. */
+/** A message about a session: a notice, or `gone` if the session was deleted. */
 type SessionMessage = BusNotice | 'gone';
 
-/** A message of the batch that is sent next. */
+/** A message in the next batch. */
 interface QueuedMessage {
   readonly session: SessionId;
   message: SessionMessage;
-  /** The records of all joined notices, if there are several. */
+  /** The records of all notices that were joined. Undefined if there is only one notice. */
   joined: LogRecord[] | undefined;
-  /** Approximate size of the records. */
+  /** The approximate size of the records in bytes. */
   size: number;
-  /** Larger records are left out. */
+  /** If the records are larger than this, they are left out. */
   readonly maxBytes: number;
 }
 
@@ -31,13 +31,13 @@ interface PendingEntry {
 /** Maximum number of sessions whose last message is kept until Redis is reachable again. */
 const maxUnsent = 10_000;
 const retryMs = 1_000;
-/** How long the message about a deletion stays in its stream. */
+/** How long the message about a deletion stays in its stream, in milliseconds. */
 const deletedExpiryMs = 5_000;
-/** Approximate size of a command besides its fields. */
+/** The approximate size of a command without its fields, in bytes. */
 const entryOverheadBytes = 200;
 
 /**
- * Sends messages in batches. It does not wait for an unreachable server: then it keeps only the
+ * Sends messages in batches. It does not wait for an unreachable server. In this case it keeps only the
  * last message of each session, without records.
  */
 export class StreamWriter {
@@ -50,7 +50,7 @@ export class StreamWriter {
   /** The last message of each session in the current batch. */
   readonly #last = new Map<SessionId, QueuedMessage>();
   #isScheduled = false;
-  /** Bytes that were queued or sent without an answer. */
+  /** The number of bytes that were sent and are not answered. */
   #pendingBytes = 0;
   /** The approximate size of messages that this round of the event loop has queued. */
   #queuedBytes = 0;
@@ -71,7 +71,7 @@ export class StreamWriter {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** Bytes that were queued or sent without an answer, for measurements. */
+  /** The number of bytes that were queued, or sent and not answered. It is for measurements. */
   get pendingBytes(): number {
     return this.#pendingBytes + this.#queuedBytes;
   }
@@ -81,12 +81,12 @@ export class StreamWriter {
     const isFull = this.pendingBytes >= maxPendingBytes;
     if (isFull) this.#reportDropped();
     if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
-    // This message replaces the one that could not be sent.
+    // This message replaces an earlier message of the session that could not be sent.
     this.#unsent.delete(session);
     this.#enqueue(session, message, maxBytes);
   }
 
-  /** Wakes the reader of this process. */
+  /** Sends an entry that makes the reader of this process continue. */
   wake(): void {
     const { client } = this.#connection;
     if (client === undefined) return;
@@ -98,7 +98,7 @@ export class StreamWriter {
     void woken.exec().catch(() => {});
   }
 
-  /** Sends the kept messages after a reconnect. */
+  /** Sends the messages that were kept during an outage. It is called after a reconnect. */
   resume(): void {
     const unsent = [...this.#unsent];
     this.#unsent.clear();
@@ -157,14 +157,15 @@ export class StreamWriter {
     for (const { bytes } of entries) this.#pendingBytes -= bytes;
     for (const { session, message } of failed) this.#keepUnsent(session, message);
     if (failed.length === 0) return;
-    // For messages that a reachable server refused. After a reconnect, `resume` sends them earlier.
+    // The timer is for messages that a reachable server refused. After a reconnect, `resume` sends them
+    // earlier.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       if (this.#connection.client !== undefined) this.resume();
     }, retryMs).unref();
   }
 
-  /** Sends the entries and returns those that failed. */
+  /** Sends the entries and returns the entries that failed. */
   async #exec(client: Redis, entries: readonly PendingEntry[]): Promise<readonly PendingEntry[]> {
     const { maxLength, expiresMs, timeoutMs } = this.#limits;
     const pipeline = client.pipeline();
@@ -192,7 +193,7 @@ export class StreamWriter {
     this.#unsent.set(session, stored);
   }
 
-  /** Reports at counts 1, 2, 4, 8 … to limit the number of messages. */
+  /** Counts dropped messages. It reports them at counts 1, 2, 4, 8 … to limit the number of reports. */
   #reportDropped(count = 1): void {
     const before = this.#dropped;
     this.#dropped += count;
@@ -207,8 +208,8 @@ function sizeOf({ records }: BusNotice): number {
 }
 
 /**
- * Adds a notice to the one before, because a transaction can contain several appends to a session.
- * Returns false if it does not continue the one before.
+ * Joins a notice with the previous notice of the session, because a transaction can contain several
+ * appends. Returns false if the new notice does not continue the previous one.
  */
 function joinNotice(queued: QueuedMessage, second: SessionMessage): boolean {
   const { message: first } = queued;

@@ -76,14 +76,14 @@ function removedRecord(session: SessionId, offset: number): LogError {
   return new LogError('bad_offset', message, { session, offset });
 }
 
-/** True if there is a record at the offset. Settling and redaction remove records. */
+/** Returns whether there is a record at the offset. Settling and redaction remove records. */
 function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
   return offset === 0 || records.some((record) => record.offset === offset);
 }
 
 /**
- * Items of the copy that were redacted after the fork's offset. Their content is gone from the
- * original, so the copy marks them too.
+ * Returns facts for copied items that were redacted after the fork's offset. The original does not contain
+ * their content any more, so the copy must mark them as redacted too.
  */
 function laterRedactions(all: readonly LogRecord[], at: number): readonly DraftRecord[] {
   const copied = new Set<string>();
@@ -96,7 +96,10 @@ function laterRedactions(all: readonly LogRecord[], at: number): readonly DraftR
   return [...redacted.values()];
 }
 
-/** Queued commands belong to the original session. The copy marks them as consumed. */
+/**
+ * Returns facts that mark all queued commands as consumed. These commands belong to the original session
+ * and must not run in the copy.
+ */
 function consumeQueuedCommands(records: readonly LogRecord[]): readonly DraftRecord[] {
   const queued = new Set<string>();
   for (const { fact } of records) {
@@ -131,7 +134,7 @@ export function restore(
 }
 
 /**
- * Stores a new session with copied records, and the indexes for its commands, open work and
+ * Stores a new session with copied records. It also stores the rows for its commands, open work and
  * requests.
  */
 function storeCopy(

@@ -33,7 +33,7 @@ export async function redact(
     const why = reason === undefined ? {} : { reason };
     return { turn: 0, attempt: 0, fact: { type: 'item_redacted', itemId, ...why } };
   };
-  // Throws for a reason that no reader could decode, before anything changes.
+  // Throws if readers could not decode the reason. This must happen before anything changes.
   readableDrafts([redacted(item)], session);
   await context.commits.run(
     (tx) => {
@@ -47,12 +47,12 @@ export async function redact(
       const drafts = readableDrafts(all.map(redacted), session);
       const left = all.reduce<readonly LogRecord[]>(withoutItemContent, records);
       tx.replace(session, 1, row.through, left);
-      // No reader has an item of a superseded attempt, and the fold could not resolve a fact about
-      // it.
+      // Readers have removed the items of a superseded attempt. A fact about such an item could not be
+      // folded.
       const redactionFacts = standing === 'superseded' ? [] : drafts;
       const rewritten = { ...row, rewrites: row.rewrites + 1 };
       const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
-      // Snapshots of the session may contain the item.
+      // Deletes the stored snapshots of the session, because they may contain the item.
       tx.putSnapshotParts?.(session, 0, []);
       tx.deleteUnusedBlobs(blobs);
       return added.row;
@@ -71,7 +71,7 @@ function unfinishedItem(session: SessionId, item: ItemId): LogError {
   return new LogError('bad_records', message, { session, item });
 }
 
-/** The items that requests contain instead of this one, because guardrails changed it. */
+/** Returns the items that requests contain instead of this item, because a guardrail replaced it. */
 function replacementsOf(records: readonly LogRecord[], item: ItemId): readonly ItemId[] {
   return records.flatMap(({ fact }) =>
     fact?.type === 'guardrail_applied' && fact.itemId === item ? (fact.replacedBy ?? []) : [],
@@ -82,7 +82,8 @@ function replacementsOf(records: readonly LogRecord[], item: ItemId): readonly I
 function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
-  // Questions of the sub-agents that these calls run, and of guardrails about the item.
+  // Also includes questions of sub-agents that these calls started, and questions of guardrails about the
+  // item.
   for (const { fact } of records)
     if (fact?.type === 'approval_asked' && fact.from)
       if (calls.has(fact.from.toolCallId) || fact.from.itemId === item) calls.add(fact.toolCallId);
@@ -97,8 +98,8 @@ function withoutItemContent(records: readonly LogRecord[], item: ItemId): readon
 }
 
 /**
- * Returns the status of an item. An item is `open` until it and its turn are finished, because its
- * attempt may still be superseded. A `superseded` item disappeared with its attempt.
+ * Returns the status of an item. An item is `open` until it and its turn are finished, because its attempt
+ * may still be superseded. An item is `superseded` if its attempt was.
  */
 function itemStatus(
   session: SessionId,
@@ -118,7 +119,7 @@ function itemStatus(
   return found.finished === undefined ? 'open' : 'finished';
 }
 
-/** The ids of the item's parts that a record mentions, in a delta or in a snapshot. */
+/** Returns the ids of the item's parts that a record contains, in a delta or in a snapshot. */
 function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -129,7 +130,7 @@ function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   return names && delta.itemId === item ? [delta.partId] : [];
 }
 
-/** The tool calls that the item made or answered. */
+/** Returns the ids of the tool calls that the item made or answered, as far as this record contains them. */
 function callsOf({ delta, fact }: LogRecord, item: ItemId): readonly ToolCallId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -149,8 +150,8 @@ function withoutItemInSnapshot(snapshot: Snapshot, item: ItemId): Snapshot {
 }
 
 /**
- * Removes from a fact what it repeats about a redacted item: texts about its tool calls, a summary
- * that covers it, and the command that created it. The fact itself stays.
+ * Removes the copies of a redacted item's content from a fact. Such copies are texts about its tool calls,
+ * a summary that covers it, and the command that created it. The fact itself stays.
  */
 export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
   switch (fact.type) {
@@ -180,7 +181,7 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
 
 type Finished = Extract<Fact, { type: 'response_finished' }>;
 
-/** The provider's own fields can repeat what the model wrote. */
+/** Removes the fields that come from the provider, because they can repeat what the model wrote. */
 function withoutOther({ details, ...fact }: Finished): Fact {
   const { other: _own, stopSequence: _matched, ...rest } = details ?? {};
   return { ...fact, details: rest };
@@ -198,8 +199,8 @@ function withoutApprovalReason(fact: Approval): Fact {
 }
 
 /**
- * Redacts a command. A command for this item keeps only its type and item id. A command with
- * several items loses this one.
+ * Redacts a command. If the command created this item, only its type and item id stay. If the command has
+ * several items, this item is removed.
  */
 function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<string>): JsonObject {
   if (command['itemId'] === item) return bareCommand(command);

@@ -15,12 +15,12 @@ import { batchBytes } from '../follow/feed.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-/** The offsets of the first and the last record. */
+/** The offsets of the first and the last record of a range. */
 type OffsetRange = readonly [first: number, last: number];
 
 /**
- * Replaces the deltas of a finished turn with a snapshot. The transaction reads and writes only the
- * range of the turn, so other writers wait no longer in a long session than in a short one.
+ * Replaces the deltas of a finished turn with a snapshot. The transaction reads and writes only the records
+ * of the turn. Other writers therefore wait equally long in long and short sessions.
  */
 export async function settle(
   context: LogContext,
@@ -38,7 +38,7 @@ export async function settle(
   const settled = await context.commits.run(
     (tx) => {
       const now = requireSession(tx, session);
-      // Another session has the id now.
+      // The session was deleted, and another session has the id now.
       if (now.made !== row.made) throw unknownSession(session);
       const old = context.recordsBetween(tx, session, first - 1, last);
       if (within !== undefined && !isWholeTurn(old, turn)) return 'search';
@@ -59,14 +59,14 @@ export async function settle(
   return settled === 'search' ? settle(context, session, turn) : settled !== undefined;
 }
 
-/** True if the records contain the start and the end of the turn. */
+/** Returns whether the records contain the start and the end of the turn. */
 function isWholeTurn(records: readonly LogRecord[], turn: number): boolean {
   const has = (type: 'turn_started' | 'turn_finished') =>
     records.some((record) => record.turn === turn && record.fact?.type === type);
   return has('turn_started') && has('turn_finished');
 }
 
-/** Searches the records of a turn, outside of a transaction. Other work can run between two pages. */
+/** Finds the offsets of a turn's records, outside of a transaction. Other work can run between two pages. */
 async function findTurn(
   { reader }: LogContext,
   { session, through }: SessionRow,
@@ -117,7 +117,7 @@ function settledRange(
   return { first: start.offset, last: end.offset, records: all };
 }
 
-/** The records of the turn, and facts about its items that belong to other turns. */
+/** Returns the records of the turn, and the facts of other turns that are about its items. */
 function recordsAbout(
   turn: number,
   own: readonly LogRecord[],

@@ -4,7 +4,10 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { checkedBlob, corruptRow, pieceChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** The blobs, their references and their holds. */
+/**
+ * The blobs, their references and their holds. A hold keeps a stored blob until a record references
+ * it. Each `put` adds a hold.
+ */
 export class BlobTable {
   readonly #statements: Statements;
 
@@ -17,12 +20,12 @@ export class BlobTable {
     return bytes && checkedBlob(bytes, hash);
   }
 
-  /** Reads a slice, and checks the pieces that contain it. */
+  /** Reads a slice of a blob. It checks the checksums of the pieces that contain the slice. */
   slice(hash: string, start: number, end: number): Uint8Array | undefined {
     return this.#read(hash, start, Math.min(end, Number.MAX_SAFE_INTEGER));
   }
 
-  /** True if an earlier version has stored a long blob in one row. */
+  /** Returns whether a long blob is stored in one row, as earlier versions did. */
   isUnsplit(hash: string): boolean {
     return this.#statements.isUnsplitBlob.get(hash, blobPieceBytes) !== undefined;
   }
@@ -44,7 +47,7 @@ export class BlobTable {
     const length = Math.max(0, Math.min(end, Number(row['length'])) - start);
     if (length === 0) return new Uint8Array();
     const slice = new Uint8Array(length);
-    // The first piece may start before the slice, and the last one may end after it.
+    // The first piece may start before the slice, and the last piece may end after it.
     let at = -offset;
     for (const [index, { piece, sum, bytes }] of rows.entries()) {
       const isWhole = piece === first + index && bytes instanceof Uint8Array;
@@ -57,7 +60,7 @@ export class BlobTable {
     return slice;
   }
 
-  /** Throws if a record references the blob, because damage hides it then. */
+  /** Throws if a record references the missing blob, because the file is then damaged. */
   #assertMissing(hash: string): undefined {
     if (this.#statements.isBlobUsed.get(hash) === undefined) return undefined;
     throw corruptRow('a blob', { hash }, 'it is missing');
@@ -75,7 +78,7 @@ export class BlobTable {
     return this.#statements.usedBlobs.all(session).map((row) => String(row['hash']));
   }
 
-  /** Stores the blob if it is new and adds a hold. */
+  /** Stores the blob if it is new, and adds a hold, which protects the blob from deletion. */
   put(hash: string, bytes: Uint8Array, now: number): void {
     if (bytes.length <= blobPieceBytes) this.#statements.putBlob.run(hash, bytes, null);
     else if (this.#statements.putBlob.run(hash, new Uint8Array(), bytes.length).changes > 0)
@@ -83,16 +86,16 @@ export class BlobTable {
     this.#statements.holdBlob.run(hash, now);
   }
 
-  /** Counts the references of new records. Each one releases a hold. */
+  /** Counts the references of new records. Each reference releases one hold of its blob. */
   use(session: number, records: readonly LogRecord[]): void {
     for (const hash of referencedBlobs(records)) this.#use(session, hash);
   }
 
-  /** Updates the reference counts after records replaced others. */
+  /** Updates the reference counts of blobs after the records `after` replaced the records `before`. */
   replace(session: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
-      // A blob that was referenced before does not release a hold.
+      // Only a blob that is referenced for the first time releases a hold.
       if (known.has(hash)) this.#statements.useBlob.run(session, hash);
       else this.#use(session, hash);
     }
@@ -102,12 +105,12 @@ export class BlobTable {
     }
   }
 
-  /** Deletes those blobs that have no references and no holds. */
+  /** Deletes the given blobs that have no references and no holds. */
   dropUnused(hashes: readonly string[]): void {
     for (const hash of hashes) this.#statements.dropBlob.run(hash);
   }
 
-  /** Deletes blobs that were stored before a time and never referenced. */
+  /** Deletes blobs that were stored before a time and that no record references. */
   dropForgotten(before: number): void {
     this.#statements.dropForgottenBlobs.run(before);
     this.#statements.dropForgottenHolds.run(before);

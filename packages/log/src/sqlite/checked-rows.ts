@@ -6,19 +6,19 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import * as sessionRow from '../storage/session-row.ts';
 
 /**
- * Checksum of a row. SQLite detects damaged page structures but not a changed character, so each
- * row is checked before use.
+ * Returns the checksum of a row. SQLite detects damaged page structures, but it does not detect a changed
+ * character. Each row is therefore checked before it is used.
  */
 function rowChecksum(fields: readonly unknown[]): number {
   return crc32(JSON.stringify(fields)) | 0;
 }
 
-/** Checksum of a row with a long text, without encoding the text again. */
+/** Returns the checksum of a row with a long text. It does not encode the text as JSON first. */
 export function textChecksum(text: string, fields: readonly unknown[]): number {
   return crc32(text, crc32(JSON.stringify(fields))) | 0;
 }
 
-/** The error for a damaged row. */
+/** Returns the error for a damaged row. */
 export function corruptRow(
   what: string,
   place: ErrorPlace,
@@ -29,13 +29,13 @@ export function corruptRow(
   return new LogError('corrupt', message, place);
 }
 
-/** A session as SQLite columns. SQLite has no booleans, and each row has a checksum. */
+/** The SQLite columns of a session. SQLite has no booleans, and each row has a checksum. */
 export type SqliteSessionColumns = Omit<sessionRow.SessionColumns, 'is_closed'> & {
-  /** The session's number in this file. */
+  /** The number of the session's row in this file. */
   readonly key: number;
   readonly is_closed: number;
   readonly sum: number;
-  /** The incarnation of the store, which is not a column of the session. */
+  /** The incarnation of the store. It is not a column of the session's table. */
   readonly incarnation: number;
 };
 
@@ -46,7 +46,7 @@ export function toSqliteColumns(
   return { ...fields, sum: sessionChecksum(fields) };
 }
 
-/** Throws `corrupt` if the checksum does not match. */
+/** Converts columns to a session row. Throws `corrupt` if the checksum does not match. */
 export function fromSqliteColumns(fields: SqliteSessionColumns): SessionRow {
   if (fields.sum !== sessionChecksum(fields))
     throw corruptRow('a session', { session: String(fields.id) });
@@ -65,7 +65,7 @@ function sessionChecksum(
   return rowChecksum([...values, epoch, lease, open_work, queued_commands, origin]);
 }
 
-/** True if only the length, the time of change and the lease differ. */
+/** Returns whether the two rows differ only in the last offset, the time of change and the lease. */
 export function hasOnlyGrown(before: SessionRow, after: SessionRow): boolean {
   return (
     before.made === after.made &&
@@ -89,7 +89,10 @@ export function toProducerColumns(row: ProducerRow): {
   return { state, sum: rowChecksum([row.producer, state]) };
 }
 
-/** Throws `corrupt` if the checksum does not match. The next functions do the same. */
+/**
+ * Converts columns to a producer row. Throws `corrupt` if the checksum does not match. The next functions
+ * do the same for other rows.
+ */
 export function checkedProducer(
   { state, sum }: Row,
   session: SessionId,
@@ -109,12 +112,15 @@ export function checkedCommand(row: Row, session: SessionId, key: string): Comma
   throw corruptRow('a command', { session });
 }
 
-/** A slice of a blob is read without the rest, so each piece has a checksum. */
+/**
+ * Returns the checksum of one piece of a blob. Each piece has its own checksum, because a slice is read
+ * without the rest.
+ */
 export function pieceChecksum(hash: string, piece: number, bytes: Uint8Array): number {
   return crc32(bytes, crc32(`${hash} ${piece}`)) | 0;
 }
 
-/** A whole blob needs no separate checksum: its hash is its id. */
+/** Returns the bytes of a whole blob. Throws `corrupt` if their hash differs from the blob's id. */
 export function checkedBlob(bytes: unknown, hash: string): Uint8Array {
   if (bytes instanceof Uint8Array && digest('sha256', bytes) === hash) return bytes;
   throw corruptRow('a blob', { hash });

@@ -8,20 +8,20 @@ import {
 import { textChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** A session and its number in the file. */
+/** A session id, and the number of the session's row in the file. */
 interface SessionKey {
   readonly session: SessionId;
   readonly key: number;
 }
 
-/** Approximate memory per decoded record, besides its content. */
+/** The approximate memory of a decoded record without its content, in bytes. */
 const recordOverheadBytes = 100;
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The rows that contain records. Each row covers every offset from `first` to `last`, and the next
- * row continues there. A missing row is therefore detected.
+ * Reads and writes the rows that contain records. Each row covers every offset from `first` to `last`. The
+ * next row starts at the offset after `last`, so a missing row is detected.
  */
 export class ChunkTable {
   readonly #statements: Statements;
@@ -51,7 +51,8 @@ export class ChunkTable {
       for (const record of records) if (record.offset > after) found.push(record);
       end = range.last;
       bytes += body.length + records.length * recordOverheadBytes;
-      // The rest of a row may have no records. The page must contain at least one, so continue.
+      // A row can have no records after the start offset. A page needs at least one record, so the next row
+      // is read.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);
@@ -60,7 +61,7 @@ export class ChunkTable {
     return found;
   }
 
-  /** Replaces the records from `first` to `last`, both included. Returns the old ones. */
+  /** Replaces the records from `first` to `last`, including both. Returns the old records. */
   replace(
     owner: SessionKey,
     first: number,
@@ -94,7 +95,7 @@ export class ChunkTable {
   }
 }
 
-/** Returns the range of a row after checking its checksum. */
+/** Checks the checksum of a row and returns the offsets that the row covers. */
 function checkedRange(row: Row, { session, key }: SessionKey): ChunkRange {
   const { first, last, body, sum } = row;
   const isSound =

@@ -24,6 +24,7 @@ import type { Log } from '../contract/log.ts';
 import { marker, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { startRemoteLog } from '../testing/remote-log.ts';
+import { IdleCheckpoint } from './maintenance.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');
@@ -353,4 +354,20 @@ test('a closed log refuses maintenance', async () => {
   await expect(log.checkpoint()).rejects.toMatchObject(refusal);
   await expect(log.vacuum()).rejects.toMatchObject(refusal);
   await expect(log.backup(join(folder, 'copy.db'))).rejects.toMatchObject(refusal);
+});
+
+test('a checkpoint that fails after an erasure is tried again, until the erased data is gone', async () => {
+  const clock = new TestClock();
+  const results: (() => boolean)[] = [
+    () => {
+      throw new Error('The disk is full');
+    },
+    () => false,
+    () => true,
+  ];
+  let tries = 0;
+  const idle = new IdleCheckpoint(clock, () => results[tries++]?.() ?? true);
+  idle.noteErasure();
+  for (let time = 0; time < 5; time++) await clock.advance(2000);
+  expect(tries).toBe(3);
 });

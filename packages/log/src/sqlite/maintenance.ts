@@ -7,10 +7,11 @@ import { LogError } from '../contract/log-error.ts';
 import { backupIncarnation } from './file/lineage.ts';
 import { singleValue } from './schema.ts';
 
-/** Pages freed per step. Other processes can write between two steps. */
+/** The number of pages that one step frees. Other processes can write between two steps. */
 const pagesPerStep = 256;
 /**
- * More pages than a file can have. A copy in one step does not restart when another process writes.
+ * More pages than a file can have. With this number the copy is made in one step, so it does not start
+ * again when another process writes.
  */
 const allPages = 2 ** 31 - 1;
 
@@ -29,7 +30,7 @@ export function checkpoint(database: DatabaseSync): boolean {
   }
 }
 
-/** Returns the space of deleted data to the disk, and the number of freed bytes. */
+/** Returns the space of deleted data to the disk. Returns the number of freed bytes. */
 export async function vacuum(database: DatabaseSync): Promise<number> {
   const pageBytes = Number(singleValue(database, 'PRAGMA page_size'));
   let freed = 0;
@@ -49,12 +50,15 @@ function freePages(database: DatabaseSync): number {
   return database.isOpen ? Number(singleValue(database, 'PRAGMA freelist_count')) : 0;
 }
 
-/** Copies the file as of one moment. The copy gets its final name only when it is complete. */
+/**
+ * Copies the file. The copy contains the state of one moment. It gets its final name only when it is
+ * complete.
+ */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw targetExists(to);
-  // Two concurrent backups to the same path get separate temporary files.
+  // The name is unique, so that two backups to the same path do not share a temporary file.
   const unfinished = `${to}.${randomUUID()}.unfinished`;
-  // A separate read-only connection, used in another thread. The log continues meanwhile.
+  // The copy uses a separate read-only connection in another thread. The log can continue.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
@@ -66,7 +70,9 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** The copy gets an incarnation when it is opened, each time another one. */
+/**
+ * Marks the copy as a backup. It gets a new incarnation when it is opened, and each copy gets another one.
+ */
 function markAsBackup(path: string): void {
   const copy = new DatabaseSync(path);
   try {
@@ -79,8 +85,8 @@ function markAsBackup(path: string): void {
 }
 
 /**
- * A hard link fails if the target exists. `rename` would overwrite a file that was created
- * meanwhile.
+ * Gives the complete copy its final name. It uses a hard link, which fails if the target exists. `rename`
+ * would overwrite a file that was created meanwhile.
  */
 function linkIntoPlace(unfinished: string, to: string): void {
   try {
@@ -88,7 +94,7 @@ function linkIntoPlace(unfinished: string, to: string): void {
   } catch (error) {
     const { code } = error as { readonly code?: string };
     if (code === 'EEXIST') throw targetExists(to);
-    // Some file systems have no hard links.
+    // Some file systems do not support hard links.
     renameSync(unfinished, to);
   }
 }
@@ -98,12 +104,12 @@ function targetExists(path: string): LogError {
   return new LogError('bad_option', message, { path });
 }
 
-/** How long no write must happen before the WAL is truncated. */
+/** How long no write must happen before the WAL is truncated, in milliseconds. */
 const idleMs = 2000;
 
 /**
- * Truncates the WAL after a period without writes. Under load SQLite does this itself. Without this
- * class the last writes would stay in the WAL, and the next process to open the file would have to
+ * Truncates the WAL after a period without writes. SQLite does this only while there are writes. Without
+ * this class, the last writes would stay in the WAL, and the next process that opens the file would have to
  * read them.
  */
 export class IdleCheckpoint {
@@ -125,8 +131,8 @@ export class IdleCheckpoint {
   }
 
   /**
-   * Call after redacting or deleting. The old data stays in the WAL or in the file until a
-   * checkpoint. The checkpoint runs now, or as soon as no connection reads.
+   * Runs a checkpoint now, or as soon as no connection reads. It must be called after redacting or
+   * deleting, because the old data stays in the WAL or in the file until a checkpoint.
    */
   noteErasure(): void {
     this.#hasErased = true;
@@ -150,7 +156,9 @@ export class IdleCheckpoint {
   }
 
   /**
-   * Runs a checkpoint. Errors are ignored: the next commit reports the same error to its caller.
+   * Runs a checkpoint. Returns false if it must be tried again. Errors are ignored, because the next commit
+   * reports the same error to its caller. After an erasure, a checkpoint that failed is tried again, because
+   * the file still contains the erased data.
    */
   #isDone(): boolean {
     try {
@@ -158,7 +166,7 @@ export class IdleCheckpoint {
       this.#hasErased = false;
       return true;
     } catch {
-      return true;
+      return !this.#hasErased;
     }
   }
 }

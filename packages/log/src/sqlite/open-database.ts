@@ -5,8 +5,8 @@ import { LogError } from '../contract/log-error.ts';
 import { migrate, singleValue, versionOf } from './schema.ts';
 
 /**
- * Which crash committed records survive. `process`: a crash of the program. `power`: also a crash
- * of the machine.
+ * Says after which kind of crash committed records still exist. `process`: after a crash of the program.
+ * `power`: also after a crash of the machine.
  */
 export type Durability = 'process' | 'power';
 
@@ -15,11 +15,11 @@ export interface DatabaseOptions {
   readonly durability: Durability;
   /** How long to wait for a transaction of another process, in milliseconds. */
   readonly busyTimeoutMs: number;
-  /** Maximum size of the file. Default: no limit. */
+  /** Maximum size of the file in bytes. Default: no limit. */
   readonly maxBytes?: number | undefined;
 }
 
-/** Checks the options. A misspelled value must not make a log less durable than intended. */
+/** Checks the options. Without the check, a misspelled value could make a log less durable than intended. */
 export function assertFileOptions(options: Omit<DatabaseOptions, 'path'>): void {
   const { durability, busyTimeoutMs, maxBytes = 1 } = options;
   const isKnown = durability === 'process' || durability === 'power';
@@ -35,15 +35,15 @@ function badOption(name: string, value: unknown, rule: string): LogError {
   return new LogError('bad_option', `Cannot use ${name} ${value}: ${rule}`, { name });
 }
 
-/** SQLite checkpoints at the next commit after this many pages: 4 MiB. */
+/** When the WAL has this many pages (4 MiB), SQLite runs a checkpoint at the next commit. */
 const checkpointPages = 1024;
-/** Maximum size of the WAL file after it is reset. */
+/** Maximum size of the WAL file in bytes after it is reset. */
 const journalBytes = 8 * 2 ** 20;
 
 /** Opens the file, creates or migrates its tables, and applies all settings. */
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
   const { path, busyTimeoutMs } = options;
-  // SQLite would open a read-only file and leave a WAL beside it that no process can write.
+  // Without this check, SQLite would open a read-only file and create a WAL that no process can write.
   if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
@@ -57,24 +57,24 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
 
 function setUp(database: DatabaseSync, options: DatabaseOptions): void {
   const { path, durability, busyTimeoutMs, maxBytes } = options;
-  // Processes that create the file together exclude each other here. SQLite has no wait for this
-  // case.
+  // If several processes create the file at the same time, only one can succeed. SQLite does not wait in
+  // this case, so the step is retried.
   retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   database.exec(`PRAGMA journal_size_limit = ${journalBytes}`);
-  // Overwrites deleted data, so that redacted content does not stay in free pages.
+  // This setting overwrites deleted data, so that redacted content does not stay in free pages.
   database.exec('PRAGMA secure_delete = ON');
-  // Detects damage when a page is read, before it can spread.
+  // With this setting SQLite detects damage when it reads a page, before the damage can spread.
   database.exec('PRAGMA cell_size_check = ON');
   if (maxBytes !== undefined) limitPages(database, maxBytes);
   migrate(database, path);
 }
 
-/** Checks the file before changing anything, because it may belong to another program. */
+/** Prepares a new file. First it checks that the file does not belong to another program. */
 function prepareFile(database: DatabaseSync, path: string): void {
   versionOf(database, path);
-  // Works only while the file is empty. It allows returning free pages to the disk later.
+  // This setting works only while the file is empty. With it, free pages can later be returned to the disk.
   database.exec('PRAGMA auto_vacuum = INCREMENTAL');
   if (singleValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') throw noWalSupport(path);
 }
@@ -107,8 +107,8 @@ function noWalSupport(path: string): LogError {
 }
 
 /**
- * Returns the real path of the file, independent of links and the current folder, because the WAL
- * lies beside it. Throws for names that SQLite would not store in a file.
+ * Returns the real path of the file, without links and relative parts. All processes must use the same
+ * path, because the WAL is beside the file. Throws for names that SQLite would not store in a file.
  */
 export function filePath(path: string): string {
   const isFile = typeof path === 'string' && path !== '' && !/^(:memory:$|file:)/.test(path);

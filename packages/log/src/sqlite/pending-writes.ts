@@ -9,7 +9,7 @@ interface TakenWrites {
 export const noWrites: TakenWrites = { rows: [], records: [] };
 
 /**
- * Writes that a transaction has not executed yet. Several appends to a session are combined into
+ * Collects writes that a transaction has not executed yet. Several appends to a session are combined into
  * one row.
  */
 export class PendingWrites {

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
 
-/** The ASCII codes of "mill". Tools can use it to recognize the file. */
+/** The application id in the file: the ASCII codes of "mill". Tools can recognize the file by it. */
 const applicationId = 0x6d696c6c;
 
-/** SQL scripts. Each one migrates the file from the previous version to the next. */
+/** SQL scripts. Each script migrates the file from the previous version to the next one. */
 export const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- Never used again: a session that is gone must not be taken for another.
@@ -104,12 +104,11 @@ export const migrations: readonly string[] = [
    ) STRICT;`,
 ];
 
-/** The version of the tables that this program writes. */
+/** The version of the tables that this program uses. */
 export const schemaVersion: number = migrations.length;
 
 /**
- * Creates the tables or migrates older ones. Refuses files of a later version and of other
- * programs.
+ * Creates the tables or migrates older ones. Throws if a later version or another program created the file.
  */
 export function migrate(
   database: DatabaseSync,
@@ -117,7 +116,7 @@ export function migrate(
   steps: readonly string[] = migrations,
 ): void {
   if (versionOf(database, path, steps.length) === steps.length) return;
-  // Another process may have migrated the file first.
+  // The version is read again inside the transaction, because another process may have migrated the file.
   inTransaction(database, 'IMMEDIATE', () => {
     const found = versionOf(database, path, steps.length);
     for (const step of steps.slice(found)) database.exec(step);
@@ -128,7 +127,7 @@ export function migrate(
 }
 
 /**
- * Returns the version of the tables, or 0 if there are none. Throws if another program made the
+ * Returns the version of the tables, or 0 if there are no tables. Throws if another program created the
  * file.
  */
 export function versionOf(
@@ -136,7 +135,7 @@ export function versionOf(
   path: string,
   known: number = migrations.length,
 ): number {
-  // One transaction, because another process may create the tables between two queries.
+  // The queries run in one transaction, because another process may create the tables between them.
   const { application, version, tables } = inTransaction(database, 'DEFERRED', () => ({
     application: singleValue(database, 'PRAGMA application_id'),
     version: Number(singleValue(database, 'PRAGMA user_version')),
@@ -147,7 +146,7 @@ export function versionOf(
   return version;
 }
 
-/** Runs work in a transaction. Uses the current transaction if there is one. */
+/** Runs `work` in a transaction. If a transaction is already open, it uses that one. */
 export function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec(`BEGIN ${kind}`);
@@ -161,12 +160,12 @@ export function inTransaction<T>(database: DatabaseSync, kind: string, work: () 
   }
 }
 
-/** Returns the first column of the first row. */
+/** Runs a query and returns the first column of the first row. */
 export function singleValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }
 
-/** The error for a file that a later version of the program has migrated. */
+/** Returns the error for a file that a later version of the program has migrated. */
 export function tooNew(path: string, version: number, known: number): LogError {
   const message = `Cannot use the log at ${path}: its schema is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { path, version });

@@ -16,60 +16,61 @@ export interface SqliteLogOptions
   /** Path of the file. The file is created if it does not exist. Its folder must exist. */
   readonly path: string;
   /**
-   * Which crash committed records survive. `process`: a crash of the program. `power`: also a crash
-   * of the machine, at the cost of one disk write per commit. Default: `process`.
+   * Says after which kind of crash committed records still exist. `process`: after a crash of the program.
+   * `power`: also after a crash of the machine. This costs one disk write per commit. Default: `process`.
    */
   readonly durability?: Durability | undefined;
   /** How long to wait for a transaction of another process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
   /**
-   * Maximum size of the file in bytes. Beyond it, appends fail as if the disk were full. Default:
-   * no limit.
+   * Maximum size of the file in bytes. If the file would become larger, appends fail with `storage_full`.
+   * Default: no limit.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Called if the file was rewound: a backup was restored, or its last commits are missing. The log
-   * opens, with a new incarnation. Default: a warning of the process,
-   * except for a backup.
+   * Called if the file was rewound: a backup was restored, or its last commits are missing. The log opens
+   * with a new incarnation. Default: prints a process warning, except for a backup.
    */
   readonly onRewound?: ((event: RewindEvent) => void) | undefined;
 }
 
 /** A log in one SQLite file, with maintenance operations. */
 export interface SqliteLog extends Log {
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions so far. It is for measurements. */
   readonly transactions: number;
 
   /**
-   * Copies the log, as of one moment, into a new file that opens as a log. Drivers and followers
-   * continue meanwhile. The WAL grows until the copy is complete.
+   * Copies the log into a new file, which can be opened as a log. The copy contains the state of one
+   * moment. Drivers and followers can continue. The WAL grows until the copy is complete.
    */
   backup(path: string): Promise<void>;
 
   /**
-   * Starts a new incarnation. Call it after the file was set back by means that the log cannot see,
-   * such as a snapshot of the disk. Readers with an earlier cursor get `rewound`, and drivers are
+   * Starts a new incarnation. Call it after the file was set back in a way that the log cannot detect, for
+   * example with a snapshot of the disk. Readers with an earlier cursor then get `rewound`, and drivers are
    * fenced.
    */
   renewIncarnation(): Promise<void>;
 
   /**
-   * Returns the space of settled, redacted or deleted data to the disk, and the number of freed
-   * bytes. It works in small steps, so that other writes can happen in between. Without it, new
-   * data reuses that space. It also deletes blobs that were stored more than a day ago and never
-   * referenced.
+   * Returns the space of settled, redacted or deleted data to the disk. Returns the number of freed bytes.
+   * It works in small steps, so other writes can happen in between. Without `vacuum`, new data reuses this
+   * space. It also deletes blobs that were stored more than a day ago and that no record references.
    */
   vacuum(): Promise<number>;
 
   /**
-   * Copies the WAL into the file and truncates the WAL. This also happens automatically when the
-   * WAL is long or after a period without writes. Returns false if another connection was reading
-   * or writing; call it again later.
+   * Copies the WAL into the file and truncates the WAL. This also happens automatically when the WAL is
+   * long, or after a period without writes. Returns false if another connection was reading or writing.
+   * Call it again later in this case.
    */
   checkpoint(): Promise<boolean>;
 }
 
-/** The process that stored an unreferenced blob this long ago is assumed dead. */
+/**
+ * The age after which a blob that no record references is deleted. The process that stored it is assumed to
+ * be dead.
+ */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 /**
@@ -91,7 +92,7 @@ const explanations: Readonly<Record<RewindReason, string>> = {
   restored: 'a backup was opened',
 };
 
-/** The default of `onRewound`. A backup is opened on purpose, so it needs no warning. */
+/** The default of `onRewound`. It prints no warning for a backup, because a backup is opened on purpose. */
 function warn({ path, reason }: RewindEvent): void {
   if (reason === 'restored') return;
   const message = `The log at ${path} was rewound: ${explanations[reason]}. It has a new incarnation, and clients read it again`;
@@ -117,7 +118,7 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
-    // A process that was killed could not finish it.
+    // An earlier process may have been killed before it could erase the data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
   }
 

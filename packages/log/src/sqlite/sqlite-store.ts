@@ -41,18 +41,18 @@ interface SqliteStoreOptions extends DatabaseOptions {
   readonly onRewound: (event: RewindEvent) => void;
 }
 
-/** Maximum number of session rows to remember between transactions. */
+/** Maximum number of session rows that are kept between transactions. */
 const maxKnownRows = 1000;
 
-/** A session after a commit. */
+/** A session that a commit changed. */
 interface ChangedSession {
   readonly row: SessionRow;
-  /** The session's number in the file, if it is known. */
+  /** The number of the session's row in the file. Undefined if it is not known. */
   readonly key: number | undefined;
   readonly isDeleted: boolean;
 }
 
-/** Stores everything in one file. Several processes may open it. */
+/** Stores everything in one SQLite file. Several processes may open the file. */
 export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -61,17 +61,23 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The row number of each session in the file, as of the last read. */
+  /** The number of each session's row in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
-  /** The session rows in the file, as of the last transaction. */
+  /**
+   * The session rows that this connection has read or written since another connection last changed the
+   * file.
+   */
   readonly #readRows = new Map<SessionId, SessionRow>();
   /** The data version of the file when `#readRows` was read. */
   #knownVersion: number | undefined;
-  /** Sessions whose rows are damaged. A damaged index does not hide a row from every search. */
+  /**
+   * Sessions with a damaged row, and the error. Later calls throw this error too, because with a damaged
+   * index some queries find the row and others do not.
+   */
   readonly #damaged = new Map<SessionId, unknown>();
   readonly #mark: HighWaterMark;
-  /** A session that the current transaction has changed, for the mark. */
+  /** A session that the current transaction has changed. It is written to the mark. */
   #changed: ChangedSession | undefined;
 
   constructor({ onPoint, onCommit, onRewound, ...options }: SqliteStoreOptions) {
@@ -100,8 +106,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 
   transact<T>(work: (tx: StoreTransaction) => T): T {
     return this.#guard(() => {
-      // The transaction locks for writing from the start. A transaction that reads first may fail
-      // to upgrade its lock.
+      // The transaction locks for writing from the start. A transaction that begins with a read can fail
+      // when it upgrades its lock.
       this.#onPoint?.('before-begin');
       this.#statements.begin.run();
       this.#changed = undefined;
@@ -144,7 +150,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     });
   }
 
-  /** True if erased content may still be in the files, because no checkpoint followed. */
+  /** True if redacted or deleted content may still be in the files, because there was no checkpoint since. */
   get hasErasures(): boolean {
     return this.#guard(() => this.#erasures() > 0);
   }
@@ -166,15 +172,15 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#mark.close();
   }
 
-  /** Starts a new incarnation, because the file was set back by other means. */
+  /** Starts a new incarnation. It is called after the file was set back. */
   renewIncarnation(): void {
     this.#forgetRows();
     this.#guard(() => renewIncarnation(this.#database, this.#mark));
   }
 
   /**
-   * Keeps what earlier transactions have read, unless another connection has written since. It may
-   * have changed sessions, the incarnation, or the version of the tables.
+   * Clears the rows that earlier transactions have read if another connection has written since. That
+   * connection may have changed sessions, the incarnation, or the version of the tables.
    */
   #noteOtherWriters(): void {
     const version = this.#dataVersion();
@@ -189,7 +195,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#readRows.clear();
   }
 
-  /** A later program may have migrated the tables while this one runs. */
+  /** Throws if a later version of the program has migrated the tables while this program runs. */
   #assertVersion(): void {
     const version = Number(this.#statements.version.get()?.['user_version']);
     if (version !== schemaVersion) throw tooNew(this.#path, version, schemaVersion);
@@ -264,7 +270,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     });
   }
 
-  /** Without it, a slice still can be read, at the cost of the whole blob. */
+  /**
+   * Divides a long blob that an earlier version stored in one row. Errors are ignored, because slices can
+   * still be read from the whole blob.
+   */
   #split(hash: string): void {
     try {
       this.transact(() => this.#blobs.split(hash));
@@ -314,7 +323,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     else this.#putRow(row);
   }
 
-  /** Most updates only extend the session. A smaller statement then avoids an index update. */
+  /**
+   * Writes a session row. Most updates only extend the session. A smaller statement is used for them, which
+   * does not update the indexes.
+   */
   #putRow(row: SessionRow): void {
     const before = this.#readRows.get(row.session);
     const fields = toSqliteColumns(row);
@@ -379,19 +391,25 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.put(hash, bytes, now);
   }
 
-  /** Also notes that the transaction has erased content, so that a later process can finish it. */
+  /**
+   * Deletes the blobs that are not used. It also stores that content was erased, so that a later process
+   * can run the checkpoint if this one crashes.
+   */
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
     this.#statements.noteErasure.run();
     this.#blobs.dropUnused(hashes);
   }
 
-  /** Deletes blobs that were stored before a time and never referenced. */
+  /** Deletes blobs that were stored before a time and that no record references. */
   deleteForgottenBlobs(before: number): void {
     this.transact(() => this.#blobs.dropForgotten(before));
   }
 
-  /** Returns the session's number, or 0 if it does not exist. No row has the number 0. */
+  /**
+   * Returns the number of the session's row. Returns 0 if the session does not exist, because no row has
+   * the number 0.
+   */
   #key(session: SessionId): number {
     const known = this.#keys.get(session);
     if (known !== undefined) return known;
@@ -405,14 +423,14 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     return key;
   }
 
-  /** Throws `corrupt` if the session exists: the index that did not find it is then damaged. */
+  /** Throws `corrupt` if the session exists, because then the index that did not find it is damaged. */
   #assertMissing(session: SessionId): void {
     this.#keys.delete(session);
     if (this.#statements.hiddenSession.get(session) !== undefined)
       throw corruptRow('a session', { session }, 'its index entry is missing');
   }
 
-  /** A number that changes when another connection commits. */
+  /** Returns a number that changes when another connection commits. */
   #dataVersion(): number {
     return this.#guard(() => Number(this.#statements.dataVersion.get()?.['data_version']));
   }
@@ -444,13 +462,19 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 }
 
-/** True if the commit of `after` can be told from `before` in the file. */
+/**
+ * Returns whether `after` has a higher number than `before`. Only then can the mark show that a commit is
+ * missing.
+ */
 function isAhead(after: SessionRow, before: SessionRow): boolean {
   const { through, rewrites, epoch } = before;
   return after.through > through || after.rewrites > rewrites || after.epoch > epoch;
 }
 
-/** Converts a row for a list. A damaged row must not hide the others. */
+/**
+ * Converts columns to a row of a list. A damaged row is marked, so that it does not make the whole list
+ * fail.
+ */
 function toListedRow(fields: SqliteSessionColumns): SessionRow {
   try {
     return fromSqliteColumns(fields);

@@ -91,7 +91,8 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     erasures: prepare('SELECT erasures FROM counters'),
     noteErasure: prepare('UPDATE counters SET erasures = erasures + 1'),
-    // Another process may have erased more since the checkpoint began.
+    // Resets the counter only if it has not changed, because another process may have erased more since the
+    // checkpoint began.
     finishErasures: prepare('UPDATE counters SET erasures = 0 WHERE erasures = ?'),
     nextEpoch: prepare('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
     nextSession: prepare(
@@ -120,11 +121,11 @@ export function prepareStatements(database: DatabaseSync): Statements {
       'INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)',
     ),
     dropChunk: prepare('DELETE FROM chunks WHERE session = ? AND last = ?'),
-    // One statement, because another process may delete the blob between two.
+    // This is one statement, because another process may delete the blob between two statements.
     blobPieces: prepare(
       'SELECT b.length, CASE WHEN b.length IS NULL THEN b.bytes END AS whole, p.piece, p.sum, p.bytes FROM blobs b LEFT JOIN blob_pieces p ON p.hash = b.hash AND p.piece BETWEEN ?2 AND ?3 WHERE b.hash = ?1 ORDER BY p.piece',
     ),
-    // SQLite takes the length of a blob from its header and does not read the bytes.
+    // SQLite reads the length of a blob from its header, without reading the bytes.
     isUnsplitBlob: prepare(
       'SELECT 1 FROM blobs WHERE hash = ? AND length IS NULL AND length(bytes) > ?',
     ),

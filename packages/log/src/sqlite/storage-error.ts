@@ -15,9 +15,10 @@ const full: Meaning = [
 ];
 const locked: Meaning = ['storage', 'another program has locked it; close that program or wait'];
 
-/** Explanations for SQLite's primary result codes. */
+/** Explanations of SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
-  // Our SQL statements are correct, so this error means that something else changed the tables.
+  // The SQL statements of this package are correct, so this error means that another program changed the
+  // tables.
   [1, damaged],
   [3, ['storage', 'access is denied; give permission for the file and its folder']],
   [5, locked],
@@ -34,12 +35,12 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'the data is too large; store it in several pieces']],
-  // Our own writes never violate a constraint, so something else changed the stored data.
+  // This package never violates a constraint, so another program changed the stored data.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
 ]);
 
-/** Explanations for errors of the file system and of invalid numbers in the database. */
+/** Explanations of errors of the file system, and of invalid numbers in the database. */
 const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ERR_OUT_OF_RANGE', damaged],
   ['ENOSPC', full],

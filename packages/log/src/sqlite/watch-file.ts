@@ -1,17 +1,17 @@
 import { type FSWatcher, watch } from 'node:fs';
 
-/** A regular check, because file system events may be lost. */
+/** How often the version is checked without an event, in milliseconds. File system events may be lost. */
 const safetyIntervalMs = 1000;
 /**
- * The event comes when a commit is written, but the commit becomes visible a moment later, for
- * example after the disk has synced. No event reports that second step, so the version is checked
- * several times.
+ * The delays in milliseconds after which the version is checked again. The event arrives when a commit is
+ * written. The commit becomes visible a moment later, for example after the disk has synced. This second
+ * step causes no event.
  */
 const recheckDelaysMs: readonly number[] = [1, 5, 25, 125];
 
 /**
- * Calls the listener when the file and the version from `versionOf` have changed. Commits of this
- * connection do not change the version. Returns a function that stops it.
+ * Calls the listener when the file changes and `versionOf` returns another version. Commits of this
+ * connection do not change the version. Returns a function that stops watching.
  */
 export function watchFile(path: string, versionOf: () => number, listener: () => void): () => void {
   const versionOrNone = () => {
@@ -29,7 +29,8 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   const check = () => {
     if (isStopped) return;
     const now = versionOrNone();
-    // If the version cannot be read, the listener is called. The listener reads the file too and reports the error.
+    // If the version cannot be read, the listener is called. The listener reads the file too and reports
+    // the error.
     if (now !== undefined && now === version) return;
     version = now;
     listener();
@@ -42,13 +43,13 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   };
   const notice = () => {
     checks = 0;
-    // A commit causes several events. One check is enough.
+    // A commit causes several events, but one check is enough.
     if (isDue) return;
     isDue = true;
     clearTimeout(later);
     setImmediate(checkRepeatedly);
   };
-  // A follower keeps the process alive while it waits for records.
+  // The watcher or the timer keeps the process alive while a follower waits for records.
   const watcher = watchOrNone(path, notice);
   const timer = setInterval(check, safetyIntervalMs);
   if (watcher !== undefined) timer.unref();
@@ -60,7 +61,7 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   };
 }
 
-/** Returns `undefined` if the system has no watchers left. The regular check still works. */
+/** Starts a watcher. Returns `undefined` if the system cannot start one. The regular check still works. */
 function watchOrNone(path: string, notice: () => void): FSWatcher | undefined {
   try {
     return watch(path, { persistent: true }, notice).on('error', () => {});

@@ -14,21 +14,20 @@ export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
 type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
 
 /**
- * Encodes a run: text appends with adjacent offsets and equal headers. A run is one JSON array: the
- * version, the first offset, the shared fields, then the entries:
+ * Encodes a run. A run consists of text appends with consecutive offsets and equal headers. It becomes one
+ * JSON array: the version, the first offset, the shared fields, then the entries:
  *
- * - A string is the next append to the current part, at its end.
+ * - A string is the next append to the selected part, at the part's end.
  * - A number selects a part, at its end. Parts are numbered from 0 in the order of their first use.
- * - `[part, at]` selects a part at a position. A part that is used for the first time has its id
- *   instead of a number.
+ * - `[part, at]` selects a part at a position. At its first use, a part has its id instead of a number.
  *
- * The array contains no objects, so plain JSON.parse is safe. See json/escaped-keys.ts in core for
- * the reason.
+ * The array contains no objects, so plain JSON.parse is safe. See json/escaped-keys.ts in core for the
+ * reason.
  */
 export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
   const { offset, time, turn, attempt, producer } = first;
   const line: unknown[] = [recordVersion, offset, time, turn, attempt, producer];
-  /** Each part's number and end position. */
+  /** The number and the end position of each part. */
   const parts = new Map<PartId, { readonly number: number; end: number }>();
   let growing: PartId | undefined;
   for (const { delta } of run) {
@@ -45,7 +44,7 @@ export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): st
   return JSON.stringify(line);
 }
 
-/** True if the second record continues the run of the first. */
+/** Returns whether the second record continues the run of the first. */
 export function continuesRun(
   before: RunHeader,
   { offset, time, turn, attempt, producer }: RunHeader,

@@ -1,16 +1,19 @@
 /**
- * Longer blobs are stored in pieces of this size, so that reading a slice costs as much as the slice
- * is long, and no answer of a database grows with the blob.
+ * The size of a piece in bytes. Longer blobs are stored in pieces. The cost of reading a slice then depends
+ * on the slice and not on the blob.
  */
 export const blobPieceBytes: number = 2 ** 18;
 
-/** Splits bytes into pieces. They share the memory of the bytes. */
+/** Splits bytes into pieces. The pieces are views of the same memory. */
 export function* blobPieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += blobPieceBytes)
     yield bytes.subarray(at, at + blobPieceBytes);
 }
 
-/** The first and the last piece that contain a slice, and where the slice starts in the first. */
+/**
+ * Returns the numbers of the first and last piece that contain a slice, and the position of the slice in
+ * the first piece.
+ */
 export function piecesOf(
   start: number,
   end: number,

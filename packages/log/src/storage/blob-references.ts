@@ -24,7 +24,7 @@ function* blobInSource(source: Source): Generator<string> {
   if (source.type === 'blob') yield source.hash;
 }
 
-/** Returns the hash that identifies a blob: SHA-256 as hexadecimal digits. */
+/** Returns the hash that identifies a blob. It is the SHA-256 of the bytes as hexadecimal digits. */
 export async function blobHash(bytes: NewBytes): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');

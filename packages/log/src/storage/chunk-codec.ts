@@ -17,11 +17,11 @@ interface EncodedChunk {
 }
 
 /**
- * Approximate maximum length of a chunk. Smaller chunks let readers load a few records without
+ * The approximate maximum length of a chunk. With small chunks, readers can load a few records without
  * loading all.
  */
 const chunkLength = 2 ** 16;
-/** Approximate number of characters that a run needs per append, besides the text. */
+/** The approximate number of characters that a run needs per append, in addition to the text. */
 const appendOverhead = 8;
 
 /**
@@ -40,7 +40,10 @@ class ChunkEncoder {
   #length = 0;
   #last = 0;
   #run: AppendRecord[] = [];
-  /** A page consists of whole chunks and must not end inside a settled range. */
+  /**
+   * The offset ranges that snapshots replace. A chunk must not end inside such a range, because a page
+   * consists of whole chunks and must not end there.
+   */
   readonly #settled: readonly Snapshot['covers'][];
 
   constructor(settled: readonly Snapshot['covers'][]) {
@@ -94,7 +97,7 @@ function isAppend(record: LogRecord): record is AppendRecord {
   return record.delta?.type === 'append_text';
 }
 
-/** The offsets that a chunk covers. It contains every record in this range. */
+/** The offsets that a chunk covers. The chunk contains all records in this range. */
 export interface ChunkRange {
   readonly session: string;
   readonly first: number;
@@ -102,8 +105,8 @@ export interface ChunkRange {
 }
 
 /**
- * Decodes a chunk. Throws `corrupt` for anything that `encodeChunks` does not write, and `too_new`
- * for a later version.
+ * Decodes a chunk. Throws `too_new` for a later version, and `corrupt` for any other text that
+ * `encodeChunks` does not write.
  */
 export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord[] {
   const records: LogRecord[] = [];
@@ -119,7 +122,7 @@ export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord
   return records;
 }
 
-/** Decodes one line. `range.first` is the offset to report in errors. */
+/** Decodes one line. `range.first` is the offset that errors contain. */
 function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
   if (line.startsWith('{')) return [readRecord(line, range)];
   const parsed = parseArray(line);

@@ -2,7 +2,8 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import { corruptChunk, decodeChunk, encodeChunks } from '../storage/chunk-codec.ts';
 
 /**
- * A table row with records. It covers every offset from `first` to `last`, including removed ones.
+ * A table row with records. It covers every offset from `first` to `last`, including offsets whose records
+ * were removed.
  */
 export interface ChunkRow {
   readonly first: number;
@@ -10,7 +11,7 @@ export interface ChunkRow {
   readonly body: string;
 }
 
-/** Approximate memory per decoded record, besides its content. */
+/** The approximate memory of a decoded record without its content, in bytes. */
 const recordOverheadBytes = 100;
 
 export function toChunkRows(
@@ -28,12 +29,12 @@ export function toChunkRows(
   return [...chunks, { first: next, last, body: encoded.at(-1)?.body ?? '' }];
 }
 
-/** Decodes chunk rows in order and detects missing ones. */
+/** Decodes chunk rows in order and detects missing rows. */
 export class ChunkReader {
   readonly records: LogRecord[] = [];
   readonly #session: SessionId;
   readonly #after: number;
-  /** The offset up to which rows were read. */
+  /** The last offset of the rows that were read. */
   end: number;
   bytes = 0;
 

@@ -1,17 +1,17 @@
 import type { SessionRow } from './rows.ts';
 
-// An incarnation identifies one history of a store. Its number is random, because a store that is
-// restored from a backup cannot know which numbers were used after the backup.
+// An incarnation identifies one history of a store. It is a random number, because a store that was
+// restored from a backup cannot find out which numbers were used after the backup.
 
-/** Every number in this range has eight digits in base 36. */
+/** The range of incarnations. Every number in it has eight digits in base 36. */
 const [least, limit] = [36 ** 7, 36 ** 8];
 
 /** The incarnation of sessions that were stored before incarnations existed. */
 export const firstIncarnation: number = least;
 
 /**
- * How far the counters of epochs and sessions jump with a new incarnation. The numbers that were
- * used after the backup are unknown, and a number must never be used twice.
+ * The amount that is added to the counters of epochs and sessions for a new incarnation. The numbers that
+ * were used after the backup are unknown, and a number must never be used twice.
  */
 export const counterJump = 1_000_000_000;
 
@@ -23,8 +23,8 @@ export function randomIncarnation(): number {
 }
 
 /**
- * The incarnation of a session: that of its store, and its generation number, which differs for a
- * session that was deleted and created again.
+ * Returns the incarnation of a session as text. It combines the store's incarnation with the session's
+ * generation number. If a session is deleted and created again, it has another generation number.
  */
 export function incarnationText({
   incarnation,

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { LeaseClock } from '../engine/lease-clock.ts';
 import type { ProcessIdentity } from './rows.ts';
 
-/** Identifies this process, so that other processes on the machine can detect its end. */
+/** Returns the identity of this process. With it, other processes on the machine can detect its end. */
 export function currentProcess(): ProcessIdentity {
   const { pid } = process;
   return {
@@ -16,16 +16,16 @@ export function currentProcess(): ProcessIdentity {
   };
 }
 
-/** Whether the process still runs. Returns `undefined` if this process cannot find out. */
+/** Returns whether the process still runs. Returns `undefined` if this process cannot find out. */
 export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
   const { pid, started } = mark;
   const boot = bootId();
-  // Processes that share the file run on one machine. Another boot id means that it was restarted.
-  // Containers of one machine have different host names and the same boot id.
+  // All processes that share the file run on one machine. A different boot id means that the machine was
+  // restarted. Containers of one machine have different host names and the same boot id.
   if (mark.boot !== '' && boot !== '' && mark.boot !== boot) return false;
   if (mark.host !== hostname()) return undefined;
   if (mark.boot !== boot) return false;
-  // The process runs in another container, with other process numbers.
+  // The process runs in another container, where process ids have another meaning.
   if (mark.space !== pidNamespace()) return undefined;
   if (!processExists(pid)) return false;
   const now = startTimeOf(pid);
@@ -33,22 +33,25 @@ export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
 }
 
 /**
- * The clock that all processes of this machine share from its start to its next start. Setting the
- * time of day does not change it. Other runtimes than Node count from the start of the process, so
- * each of their processes has a clock of its own.
+ * Returns a clock that all processes of this machine share until the next boot. Setting the time of day
+ * does not change it. Runtimes other than Node count from the start of the process, so each of their
+ * processes has its own clock.
  */
 export function machineClock(): LeaseClock {
   const isShared = !('bun' in process.versions || 'deno' in process.versions);
-  // Each append stores it, so it is short.
+  // The id is short, because each append stores it.
   const boot = isShared ? `${bootId()} ${timeNamespace()}` : randomUUID();
   const id = hash('sha256', boot).slice(0, 12);
-  // Both count the same clock. `performance` is faster, and starts with the process.
+  // Both functions measure the same clock. `performance` is faster, but it starts with the process.
   const [seconds, nanoseconds] = process.hrtime();
   const startMs = seconds * 1000 + nanoseconds / 1e6 - performance.now();
   return { id, now: () => startMs + performance.now() };
 }
 
-/** The time namespace of Linux. A container may have a clock with another start. */
+/**
+ * Returns the time namespace of Linux. In another namespace, the clock of a container may have another
+ * start.
+ */
 function timeNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/time').replaceAll(/\D/g, '');
@@ -57,7 +60,7 @@ function timeNamespace(): string {
   }
 }
 
-/** The boot id of Linux. It changes with every start of the machine. */
+/** Returns the boot id of Linux. It changes with every start of the machine. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -66,7 +69,7 @@ function bootId(): string {
   }
 }
 
-/** The PID namespace of Linux. Only processes of one namespace see each other. */
+/** Returns the PID namespace of Linux. Only processes of the same namespace see each other. */
 function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
@@ -85,11 +88,11 @@ function processExists(pid: number): boolean {
   }
 }
 
-/** The start time of a process since boot, as Linux counts it. `undefined` on other systems. */
+/** Returns when a process started, in the unit of Linux since boot. Returns `undefined` on other systems. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program name in parentheses may contain spaces, so count the fields after it.
+    // The program name in parentheses may contain spaces, so the fields are counted after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? 'gone' : fields[19];
   } catch {

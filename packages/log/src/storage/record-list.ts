@@ -1,8 +1,8 @@
 import { encodeRecord, type LogRecord, type Snapshot } from '@millrace/core';
 
 /**
- * Returns the index of the first record after an offset, by binary search. Records are in the order
- * of their offsets; settled turns leave gaps.
+ * Returns the index of the first record after an offset, by binary search. The records are in the order of
+ * their offsets. There can be gaps, because settled turns have fewer records.
  */
 export function indexAfter(records: readonly LogRecord[], offset: number): number {
   let [low, high] = [0, records.length];
@@ -14,12 +14,15 @@ export function indexAfter(records: readonly LogRecord[], offset: number): numbe
   return low;
 }
 
-/** Returns the offset ranges that snapshots replace. A batch must not end inside one. */
+/** Returns the offset ranges that snapshots replace. A batch must not end inside such a range. */
 export function settledRanges(records: readonly LogRecord[]): readonly Snapshot['covers'][] {
   return records.flatMap(({ fact }) => (fact?.type === 'snapshot' ? [fact.covers] : []));
 }
 
-/** True if a snapshot replaces the record at the offset, so that its content is unknown. */
+/**
+ * Returns whether the offset is inside a range that a snapshot replaces. The content at this offset is then
+ * unknown.
+ */
 export function isInsideSettled(records: readonly LogRecord[], offset: number): boolean {
   return records.some(({ fact }) => {
     if (fact?.type !== 'snapshot') return false;
@@ -28,12 +31,12 @@ export function isInsideSettled(records: readonly LogRecord[], offset: number): 
   });
 }
 
-/** Approximate size of an append record without its chunk. */
+/** The approximate size of an append record without its chunk, in bytes. */
 const appendOverheadBytes = 150;
 
 /**
- * Approximate encoded size of a record. Text appends are estimated, because encoding them would be
- * slow.
+ * Returns the approximate encoded size of a record in bytes. Text appends are estimated, because encoding
+ * them would be slow.
  */
 export function approximateBytes(record: LogRecord): number {
   const { delta } = record;

@@ -4,83 +4,89 @@ import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /**
- * Raw synchronous storage of rows and records. The log on top of it decides: leases, offsets, fencing,
- * settling. A store never looks into a row. `storeLog` creates the log.
+ * Stores rows and records synchronously. The log that `storeLog` creates on it makes all decisions about
+ * leases, offsets, fencing and settling. A store does not interpret the content of a row.
  */
 export interface RecordStore extends StoreReader {
-  /** Runs `work` in a transaction. Nothing is stored if it throws. */
+  /** Runs `work` in a transaction. If `work` throws, nothing is stored. */
   transact<T>(work: (tx: StoreTransaction) => T): T;
-  /** Calls the listener when another process may have written. Returns a function that stops it. */
+  /** Calls the listener when another process may have written. Returns a function that stops the calls. */
   watch(listener: () => void): () => void;
-  /** Closes the store. The log calls it once, when it is closed itself. */
+  /** Closes the store. The log calls it once, when the log is closed. */
   close(): void;
 }
 
-/** Which session rows `sessions` returns. */
+/** Selects the session rows that `sessions` returns. */
 export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
-  /** Only sessions with open runs, open turns or queued commands. */
+  /** If true, only sessions with open runs, open turns or queued commands. Default: all sessions. */
   readonly hasWork?: boolean | undefined;
 }
 
-/** The reads of a store. Inside a transaction they return what the transaction wrote. */
+/** The methods of a store that read. Inside a transaction they also return what the transaction wrote. */
 export interface StoreReader {
-  /** The row of a session, as it was last put. */
+  /** Returns the row of a session, as it was last put. Returns undefined if there is none. */
   session(session: SessionId): SessionRow | undefined;
   /**
-   * The rows that match, sorted by the code points of their ids: those after the id `after`, at most
-   * `limit`.
+   * Returns the rows that match the filter, sorted by the code points of their ids. It starts after the id
+   * `after` and returns at most `limit` rows.
    */
   sessions(filter: SessionRowFilter): Iterable<SessionRow>;
-  /** The row of a producer, as it was last put. */
+  /** Returns the row of a producer, as it was last put. Returns undefined if there is none. */
   producer(session: SessionId, producer: string): ProducerRow | undefined;
-  /** The row of a command, as it was last put. */
+  /** Returns the row of a command, as it was last put. Returns undefined if there is none. */
   command(session: SessionId, key: string): CommandRow | undefined;
   /**
-   * The records after an offset, in order, up to about `maxBytes`. Contains at least one record if
-   * there is one. A page must not end inside a range that a snapshot covers: it continues to the end of
+   * Returns the records after an offset, in order, up to about `maxBytes`. Returns at least one record if
+   * there is one. A page must not end inside a range that a snapshot replaces. It continues to the end of
    * the range.
    */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
-  /** The bytes of a blob. */
+  /** Returns the bytes of a blob. Returns undefined if it does not exist. */
   blob(hash: string): Uint8Array | undefined;
-  /** The bytes from `start` to `end`, without the one at `end`. */
+  /**
+   * Returns the bytes from `start` to `end`, without the byte at `end`. Returns undefined if the blob does
+   * not exist.
+   */
   blobSlice(hash: string, start: number, end: number): Uint8Array | undefined;
-  /** The hashes of the blobs that the session's records reference. */
+  /** Returns the hashes of the blobs that the session's records reference. */
   blobsOf(session: SessionId): readonly string[];
   /**
-   * The parts of the session's snapshot from the number `from` on, in order, up to about `maxBytes`.
-   * Contains at least one part if there is one. Absent: the store keeps no snapshots.
+   * Returns the parts of the session's snapshot, starting with the number `from`, in order, up to about
+   * `maxBytes`. Returns at least one part if there is one. A store without this method stores no snapshots.
    */
   snapshotParts?(session: SessionId, from: number, maxBytes: number): readonly SnapshotPart[];
 }
 
 /** The numbers that the store gives to a new session. */
 export interface NewSessionNumbers {
-  /** The generation number. It is higher than that of every session before. */
+  /** The generation number. It is higher than that of every earlier session. */
   readonly made: number;
   /** The incarnation of the store. */
   readonly incarnation: number;
 }
 
-/** The writes of a store. All of them are stored together, or none. */
+/** The methods of a store that write. All writes of a transaction are stored together, or none is. */
 export interface StoreTransaction extends StoreReader {
-  /** Returns a higher number each time. A number is never used again, even after deletions. */
+  /**
+   * Returns a number that is higher than all earlier ones. A number is never used again, even after
+   * deletions.
+   */
   nextEpoch(): number;
-  /** The numbers of a new session: a generation number like `nextEpoch`, and the store's incarnation. */
+  /** Returns the numbers of a new session. The generation number follows the same rule as `nextEpoch`. */
   nextSession(): NewSessionNumbers;
-  /** Stores the row of a session, new or not. */
+  /** Creates or replaces the row of a session. */
   putSession(row: SessionRow): void;
-  /** Stores the row of a producer, new or not. */
+  /** Creates or replaces the row of a producer. */
   putProducer(row: ProducerRow): void;
-  /** Stores the row of a command, new or not. */
+  /** Creates or replaces the row of a command. */
   putCommand(session: SessionId, key: string, row: CommandRow): void;
   /** Appends records after the existing ones. Offsets can have gaps. */
   insert(session: SessionId, records: readonly LogRecord[]): void;
-  /** Replaces the records from `first` to `last`, both included. */
+  /** Replaces the records from `first` to `last`, including both. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
   /**
-   * Deletes part 0 of the session's snapshot and its parts from the number `first` on, and stores the
-   * new parts. Absent: the store keeps no snapshots.
+   * Deletes part 0 of the session's snapshot and all parts whose number is `first` or higher. Then it
+   * stores the new parts. A store without this method stores no snapshots.
    */
   putSnapshotParts?(session: SessionId, first: number, parts: readonly SnapshotPart[]): void;
   /**
@@ -88,11 +94,11 @@ export interface StoreTransaction extends StoreReader {
    */
   deleteSession(session: SessionId): void;
   /**
-   * Stores the blob if it is new. Each call adds a hold, which the next record that references the
-   * blob releases. A held blob is not deleted.
+   * Stores the blob if it does not exist. Each call adds a hold. A blob with a hold is not deleted. The
+   * next record that references the blob releases one hold.
    */
   putBlob(hash: string, bytes: Uint8Array, now: number): void;
-  /** Deletes those blobs that no record references and that have no hold. */
+  /** Deletes the given blobs that no record references and that have no hold. */
   deleteUnusedBlobs(hashes: readonly string[]): void;
 }
 
@@ -102,46 +108,49 @@ export interface StoreTransaction extends StoreReader {
  */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Records, with the session row at the moment when they were read. */
+/** Records, and the session row from the same moment. */
 export interface RecordPage {
   readonly row: SessionRow | undefined;
   readonly records: readonly LogRecord[];
 }
 
-/** The reading side of a store. Every `RecordStore` is a `LogReader` that answers synchronously. */
+/** The reading methods of a store. Every `RecordStore` is a `LogReader` that answers synchronously. */
 export interface LogReader {
   session(session: SessionId): Awaitable<SessionRow | undefined>;
-  /** Sorted by id. */
+  /** Returns the rows that match the filter, sorted by id. */
   sessions(filter: SessionRowFilter): Awaitable<Iterable<SessionRow>>;
   /**
-   * The records after an offset, in order, up to about `maxBytes`. Contains at least one record if
+   * Returns the records after an offset, in order, up to about `maxBytes`. Returns at least one record if
    * there is one.
    */
   records(session: SessionId, after: number, maxBytes: number): Awaitable<readonly LogRecord[]>;
   /**
-   * Reads the session row and its records together. For stores where each query is a round trip.
+   * Reads the session row and its records together. Stores have this method if each query is a round trip.
    */
   page?(session: SessionId, after: number, maxBytes: number): Promise<RecordPage>;
   blob(hash: string): Awaitable<Uint8Array | undefined>;
-  /** The bytes from `start` to `end`, without the one at `end`. */
+  /**
+   * Returns the bytes from `start` to `end`, without the byte at `end`. Returns undefined if the blob does
+   * not exist.
+   */
   blobSlice(hash: string, start: number, end: number): Awaitable<Uint8Array | undefined>;
-  /** As in `StoreReader`. Absent: the store keeps no snapshots. */
+  /** Works as in `StoreReader`. A store without this method stores no snapshots. */
   snapshotParts?(
     session: SessionId,
     from: number,
     maxBytes: number,
   ): Awaitable<readonly SnapshotPart[]>;
   /**
-   * Calls the listener when other processes may have written to the sessions, or to any session if
-   * none are named. Returns a function that stops it.
+   * Calls the listener when other processes may have written. `sessions` names the sessions. If it is
+   * undefined, any session may have changed. Returns a function that stops the calls.
    */
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void;
   close(): Awaitable<void>;
 }
 
 /**
- * Continues with a value, synchronously if it is available. This avoids needless waits on the hot
- * path.
+ * Calls `next` with a value. If the value is not a promise, it calls `next` synchronously, which avoids
+ * needless waits on the hot path.
  */
 export function andThen<T, U>(
   answer: Awaitable<T>,
@@ -150,7 +159,7 @@ export function andThen<T, U>(
   return answer instanceof Promise ? answer.then(next) : next(answer);
 }
 
-/** The moments around a transaction at which a crash has different results. */
+/** The moments of a transaction at which a crash can have different results. */
 export const commitPoints = [
   'before-begin',
   'after-begin',
@@ -163,5 +172,5 @@ export const commitPoints = [
 
 export type CommitPoint = (typeof commitPoints)[number];
 
-/** Called when a commit point is reached. Tests use it to kill the process there. */
+/** Called when a transaction reaches a commit point. Tests use it to kill the process there. */
 export type OnCommitPoint = (point: CommitPoint) => void;

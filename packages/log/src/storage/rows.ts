@@ -1,20 +1,20 @@
 import type { SessionId } from '@millrace/core';
 
-/** What a store keeps about a session, besides its records. */
+/** The data that a store has about a session, in addition to its records. */
 export interface SessionRow {
   /** The id of the session. */
   readonly session: SessionId;
   /**
-   * The session's generation number. It differs for each session that ever had this id, so a
-   * deleted session is never confused with its successor.
+   * The session's generation number. If a session is deleted and created again, it has another number. A
+   * deleted session is therefore never confused with the new one.
    */
   readonly made: number;
   /**
-   * The incarnation of the store when the row was read. All rows of a store have the same one. The
-   * store sets it; writing a row does not change it.
+   * The incarnation of the store when the row was read. All rows of a store have the same incarnation. The
+   * store sets it, and writing a row does not change it.
    */
   readonly incarnation: number;
-  /** How many times existing records were changed. */
+  /** The number of times that existing records were changed. */
   readonly rewrites: number;
   /** The offset of the last record. */
   readonly through: number;
@@ -26,19 +26,19 @@ export interface SessionRow {
   readonly isClosed: boolean;
   /** The epoch of the most recent driver. */
   readonly epoch: number;
-  /** The right to drive the session. Undefined if no driver has it. */
+  /** The lease of the session's driver. Undefined if the session has no driver. */
   readonly lease: LeaseRow | undefined;
-  /** Runs and turns that were started and not finished. */
+  /** The runs and turns that have started and have not finished. */
   readonly openWork: readonly string[];
-  /** Commands that no driver has consumed. */
+  /** The number of commands that no driver has consumed. */
   readonly queuedCommands: number;
-  /** The session that this one was forked from. */
+  /** The session that this one was forked from. Undefined if it is not a fork. */
   readonly origin: Origin | undefined;
-  /** The stored row is corrupt. Only `list` returns such rows; every other operation throws. */
+  /** True if the stored row is corrupt. Only `list` returns such rows. Every other operation throws. */
   readonly isDamaged?: true;
 }
 
-/** Where a fork comes from. */
+/** Says where a fork comes from. */
 export interface Origin {
   /** The session that was forked. */
   readonly session: SessionId;
@@ -51,30 +51,33 @@ export interface LeaseRow {
   /** The name of the holder, for display. */
   readonly holder: string;
   /**
-   * In milliseconds since 1970. `Infinity` if the lease never expires. It decides only if there are no
-   * `ticks`.
+   * When the lease expires, in milliseconds since 1970. `Infinity` if the lease never expires. If there are
+   * `ticks`, they decide instead.
    */
   readonly expiresAt: number;
-  /** The same moment by a clock that nobody can set. Absent if the lease does not expire. */
+  /**
+   * The same moment, measured by a clock that cannot be set. Undefined if the lease does not expire, or if
+   * it was written without such a clock.
+   */
   readonly ticks?: LeaseTicks | undefined;
-  /** The process that holds the lease, if known. */
+  /** The process that holds the lease. Undefined if it is not known. */
   readonly process: ProcessIdentity | undefined;
   /**
-   * The incarnation in which the lease was taken. The holder's state belongs to it. Absent in leases
-   * that were stored before incarnations existed.
+   * The incarnation in which the lease was taken. The holder has read records of this incarnation.
+   * Undefined in leases that were stored before incarnations existed.
    */
   readonly incarnation?: number | undefined;
 }
 
-/** When a lease expires, by a clock that nobody can set. */
+/** Says when a lease expires, measured by a clock that cannot be set. */
 export interface LeaseTicks {
-  /** The id of the clock. Times of different clocks cannot be compared. */
+  /** The id of the clock. The times of two different clocks cannot be compared. */
   readonly clock: string;
   readonly expiresAt: number;
   readonly leaseMs: number;
 }
 
-/** Identifies a process, so that its end can be detected on the same machine. */
+/** Identifies a process, so that other processes on the same machine can detect its end. */
 export interface ProcessIdentity {
   /** The name of the machine. */
   readonly host: string;
@@ -82,16 +85,16 @@ export interface ProcessIdentity {
   readonly boot: string;
   /** The PID namespace of the process. Empty if unknown. */
   readonly space: string;
-  /** The number of the process. */
+  /** The process id. */
   readonly pid: number;
   /**
-   * The start time of the process in the system's format. Process numbers are reused, so the number
-   * is not enough.
+   * The start time of the process in the system's format. Process ids are reused, so the id alone is not
+   * enough.
    */
   readonly started: string;
 }
 
-/** A submitted command, found by its key. */
+/** A command that was submitted. Stores find it by its key. */
 export interface CommandRow {
   /** The offset of the command's record. */
   readonly offset: number;
@@ -99,7 +102,7 @@ export interface CommandRow {
   readonly isConsumed: boolean;
 }
 
-/** What a store keeps about a producer that a driver admitted. */
+/** The data that a store has about a producer that a driver admitted. */
 export interface ProducerRow {
   /** The id of the session. */
   readonly session: SessionId;
@@ -107,7 +110,7 @@ export interface ProducerRow {
   readonly producer: string;
   /** The epoch of the driver that admitted the producer. */
   readonly driverEpoch: number;
-  /** 0 until the producer is opened. */
+  /** The number of times that the producer was opened. 0 if it was never opened. */
   readonly epoch: number;
   /** The turn that the producer writes. */
   readonly turn: number;
@@ -115,8 +118,8 @@ export interface ProducerRow {
   readonly attempt: number;
   /** True for a model request, false for a tool call. */
   readonly isRequest: boolean;
-  /** The sequence of the last append in this epoch. */
+  /** The sequence number of the last append in this epoch. */
   readonly sequence: number;
-  /** The offset where that append ended. */
+  /** The last offset of that append. */
   readonly through: number;
 }

@@ -47,16 +47,16 @@ export function sessionInfo(row: SessionRow): SessionInfo {
 }
 
 /**
- * The lease of a session. A lease of an earlier incarnation does not count: the log was rewound, so
- * its holder has read records that may not exist any more.
+ * Returns the lease of a session. A lease of an earlier incarnation does not count, because the log was
+ * rewound. Its holder has read records that may not exist any more.
  */
 export function currentLease({ lease, incarnation }: SessionRow): LeaseRow | undefined {
   return (lease?.incarnation ?? incarnation) === incarnation ? lease : undefined;
 }
 
 /**
- * Returns the row with the runs and turns that the records start and finish. Reading open work then
- * needs no fold.
+ * Returns the row with updated open work: the runs and turns that the records start and finish. Because of
+ * this, open work can be read without a fold.
  */
 export function withOpenWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
   let { openWork } = row;
@@ -84,30 +84,30 @@ function withoutWork(work: readonly string[], done: string): readonly string[] {
   return work.filter((one) => one !== done);
 }
 
-/** True if the session has open runs, open turns or queued commands. */
+/** Returns whether the session has open runs, open turns or queued commands. */
 export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boolean {
   return !isClosed && (openWork.length > 0 || queuedCommands > 0);
 }
 
-/** True if no run and no turn is open. */
+/** Returns whether no run and no turn is open. */
 export function isIdle({ openWork }: SessionRow): boolean {
   return openWork.length === 0;
 }
 
 /**
- * Encodes a session row as text. `JSON.stringify` alone would lose the lease of a workflow, which never
- * expires.
+ * Encodes a session row as text. `JSON.stringify` alone would lose the expiry `Infinity` of a workflow's
+ * lease.
  */
 export function encodeSessionRow(row: SessionRow): string {
   return JSON.stringify(toColumns(row));
 }
 
-/** Decodes the text that `encodeSessionRow` wrote. `incarnation` is the one that the store has now. */
+/** Decodes the text that `encodeSessionRow` wrote. `incarnation` is the current incarnation of the store. */
 export function decodeSessionRow(text: string, incarnation: number): SessionRow {
   return fromColumns(JSON.parse(text) as SessionColumns, incarnation);
 }
 
-/** A session as database columns. */
+/** A session row in the form of database columns. */
 export interface SessionColumns {
   readonly id: string;
   readonly made: number;
@@ -142,7 +142,7 @@ export function toColumns(row: SessionRow): SessionColumns {
   };
 }
 
-/** Converts stored columns to a row. `incarnation` is the one that the store has now. */
+/** Converts stored columns to a row. `incarnation` is the current incarnation of the store. */
 export function fromColumns(fields: SessionColumns, incarnation: number): SessionRow {
   return {
     session: fields.id as SessionId,
@@ -161,7 +161,10 @@ export function fromColumns(fields: SessionColumns, incarnation: number): Sessio
   };
 }
 
-/** Parses a lease. A lease without expiry has `Infinity`, which JSON stores as a string. */
+/**
+ * Parses a lease. A lease without expiry has `Infinity`, which is stored as a string because JSON has no
+ * such number.
+ */
 function parseLease(text: string): LeaseRow {
   const { expiresAt, ...lease } = JSON.parse(text) as LeaseRow;
   return { ...lease, expiresAt: Number(expiresAt) };

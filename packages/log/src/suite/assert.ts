@@ -1,12 +1,12 @@
-/** Thrown by a case whose expectation does not hold. Test runners print its message. */
+/** Thrown by a case that fails. Test runners print its message. */
 class SuiteAssertionError extends Error {
   override readonly name = 'SuiteAssertionError';
 }
 
-/** What a rejected error must be: the error itself, equal fields, or a function that checks it. */
+/** The expected error: the error itself, an object with equal fields, or a function that checks it. */
 type ExpectedError = object | ((error: unknown) => boolean);
 
-// The suite runs in browsers and at the edge too, so it does not use the assertions of Node.
+// The suite also runs in browsers and edge runtimes, so it does not use the assertions of Node.
 
 /** Throws an error with this message. */
 export function fail(message: string): never {
@@ -23,7 +23,7 @@ export function equal<T>(actual: unknown, expected: T, message?: string): assert
   if (!Object.is(actual, expected)) fail(difference(actual, expected, message));
 }
 
-/** Asserts that the values are not identical. */
+/** Asserts that the values are not identical, as `Object.is` defines it. */
 export function notEqual(actual: unknown, unexpected: unknown): void {
   if (Object.is(actual, unexpected)) fail(`expected another value than ${shown(unexpected)}`);
 }
@@ -38,7 +38,7 @@ export function match(text: string, pattern: RegExp): void {
   if (!pattern.test(text)) fail(`expected ${pattern}, but got ${shown(text)}`);
 }
 
-/** Asserts that the function throws an expected error. */
+/** Asserts that the function throws the expected error. */
 export function throws(run: () => unknown, expected: ExpectedError): void {
   let error: unknown;
   try {
@@ -49,7 +49,7 @@ export function throws(run: () => unknown, expected: ExpectedError): void {
   checkError(error, expected, 'the call returned');
 }
 
-/** Asserts that the promise rejects with an expected error. */
+/** Asserts that the promise rejects with the expected error. */
 export async function rejects(
   promise: Promise<unknown>,
   expected: ExpectedError,
@@ -80,7 +80,7 @@ function hasFields(error: object, fields: object): boolean {
   });
 }
 
-/** True if both values have the same types, keys and elements. */
+/** Returns whether both values have the same types, keys and elements. */
 function isDeepEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
@@ -98,7 +98,7 @@ function isDeepEqual(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Longer values are cut in messages. */
+/** Maximum length of a value in a message. Longer values are cut. */
 const maxShown = 2000;
 
 function difference(actual: unknown, expected: unknown, message = 'the values differ'): string {

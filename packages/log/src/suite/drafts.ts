@@ -10,12 +10,12 @@ import {
   runId,
 } from '@millrace/core';
 
-/** A draft of a fact outside any turn. */
+/** Returns a draft of a fact outside any turn. */
 export function fact(what: Fact): DraftRecord {
   return { turn: 0, attempt: 0, fact: what };
 }
 
-/** A draft that the fold ignores, for cases where only its position matters. */
+/** Returns a draft that the fold ignores, for cases where only its position matters. */
 export function marker(said: string): DraftRecord {
   return fact({ type: 'handed_off', to: said });
 }
@@ -31,7 +31,7 @@ export const runFinished: DraftRecord = fact({
   stop: { reason: 'stop' },
 });
 
-/** The drafts of an item outside any turn, with one complete part. */
+/** Returns the drafts of an item outside any turn, with one complete part. */
 export function wholeItem(id: string, part: Part): readonly DraftRecord[] {
   const item = itemId(id);
   return [
@@ -61,7 +61,7 @@ export const turnFinished = (turn: number): DraftRecord => ({
 });
 
 /**
- * The drafts of one attempt at a turn's request: its item is started, streamed and finished. They
+ * Returns the drafts of one attempt at a turn's request. They start, stream and finish its item. They
  * become `chunks.length + 4` records.
  */
 export function answer(
@@ -88,7 +88,7 @@ export function answer(
   ];
 }
 
-/** The drafts of a whole turn. Its deltas are its records 3 to `chunks.length + 4`. */
+/** Returns the drafts of a whole turn. Its deltas are the records 3 to `chunks.length + 4`. */
 export function wholeTurn(turn: number, chunks: readonly string[]): readonly DraftRecord[] {
   return [turnStarted(turn), ...answer(turn, chunks), turnFinished(turn)];
 }

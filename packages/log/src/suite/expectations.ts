@@ -27,7 +27,7 @@ export function expectFollowRefusal(
   return expectRefusal(code, batches[Symbol.asyncIterator]().next());
 }
 
-/** Asserts that the promise settles without any further event. Returns its value. */
+/** Asserts that the promise settles within a few rounds of the event loop. Returns its value. */
 export async function expectImmediate<T>(coming: Promise<T>): Promise<T> {
   const late = eventLoopSettled().then(() => assert.fail('the promise is still pending'));
   late.catch(() => {});

@@ -14,17 +14,17 @@ import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
 import * as assert from './assert.ts';
 
 /**
- * Follows a session step by step, folds the records, and checks that each batch continues the one
- * before.
+ * Follows a session step by step and folds the records. It checks that each batch continues the previous
+ * one.
  */
 export class Follower {
   readonly folder: Folder;
   readonly batches: Batch[] = [];
   readonly #iterator: AsyncIterator<Batch>;
-  /** A batch that was requested and has not arrived. */
+  /** The batch that was requested and has not arrived. */
   #next: Promise<IteratorResult<Batch>> | undefined;
 
-  /** Starts at the beginning of a session, or after an existing state. */
+  /** Starts at the beginning of a session, or after the last record of a state. */
   constructor(log: Log, from: SessionId | FoldState, options: FollowOptions = {}) {
     this.folder = new Folder(from);
     const { session, through } = this.folder.state;
@@ -41,7 +41,7 @@ export class Follower {
     return this.#next;
   }
 
-  /** Waits for one batch. Returns `undefined` at the end. */
+  /** Waits for one batch. Returns `undefined` at the end of the iteration. */
   async step(): Promise<Batch | undefined> {
     const next = await this.request();
     this.#next = undefined;
@@ -59,7 +59,7 @@ export class Follower {
     return this;
   }
 
-  /** Reads until the end. */
+  /** Reads until the end of the iteration. */
   async end(): Promise<this> {
     while ((await this.step()) !== undefined);
     return this;
@@ -70,9 +70,7 @@ export class Follower {
   }
 }
 
-/**
- * Reads a session after an offset page by page, and checks that each page continues the one before.
- */
+/** Reads a session after an offset, page by page. It checks that each page continues the previous one. */
 export async function readBatches(
   log: Log,
   session: SessionId,
@@ -103,7 +101,7 @@ export async function offsets(log: Log, session: SessionId): Promise<readonly nu
   return (await readAll(log, session)).map(({ offset }) => offset);
 }
 
-/** Folds the batches, which must fit, and returns a summary of the state. */
+/** Folds the batches and returns a summary of the state. The batches must have no gaps. */
 export function foldedSummary(
   from: SessionId | FoldState,
   batches: readonly Batch[],
@@ -129,8 +127,8 @@ export async function summaryOfLog(log: Log, session: SessionId): Promise<Sessio
 }
 
 /**
- * The content of a state, independent of how it was reached. All readers must end with the same
- * summary.
+ * The content of a state without the details that depend on how it was folded. All readers must end with
+ * the same summary.
  */
 interface SessionSummary {
   readonly through: number;

@@ -44,7 +44,7 @@ const specs: readonly CaseSpec[] = [
 ];
 
 /**
- * Returns the conformance tests that every log implementation must pass, for any test runner.
+ * Returns the conformance tests that every log implementation must pass. Any test runner can run them.
  *
  * @example for (const { name, run } of logCases(subject)) test(name, run);
  */

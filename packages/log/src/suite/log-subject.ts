@@ -4,9 +4,9 @@ import { TestClock } from './test-clock.ts';
 
 /** The kind of store under test. */
 export interface LogSubject {
-  /** True if a second log on the same store sees what the first one wrote. */
+  /** True if a second log on the same store sees the records of the first log. */
   readonly isDurable: boolean;
-  /** Creates a new, empty store. Its logs must use only this clock. */
+  /** Creates a new, empty store. The logs on it must use only this clock. */
   create(clock: Clock): Promise<LogStore>;
 }
 
@@ -14,27 +14,27 @@ export interface LogSubject {
 export interface LogStore {
   /** Opens a log on the store. A durable store allows several open logs. */
   open(): Promise<Log>;
-  /** Deletes the store. Called once, after its logs are closed. */
+  /** Deletes the store. It is called once, after all logs on the store are closed. */
   remove(): Promise<void>;
   /**
-   * Resolves when no log of the store waits for another process. The test clock stands still until
-   * then. Needed only for stores in another process.
+   * Resolves when no log of the store waits for another process. The test clock does not advance before
+   * that. Only stores in another process need it.
    */
   whenIdle?(): Promise<void>;
 }
 
-/** One test. `run` rejects if it fails. */
+/** One test of the suite. */
 export interface LogCase {
   readonly name: string;
-  /** Rejects if the store fails the case. */
+  /** Runs the test. Rejects if the store fails it. */
   run(): Promise<void>;
 }
 
-/** What a test works with: a log on a new store, and the store's clock. */
+/** The objects that a test uses: a log on a new store, and the store's clock. */
 interface CaseEnvironment {
   readonly log: Log;
   readonly clock: TestClock;
-  /** Opens another log on the same store. Only for cases that need a durable store. */
+  /** Opens another log on the same store. It is only for cases that need a durable store. */
   another(): Promise<Log>;
 }
 
@@ -44,7 +44,7 @@ export interface CaseSpec {
   readonly run: (bench: CaseEnvironment) => Promise<void>;
 }
 
-/** Returns the test, which runs on its own store and deletes the store at the end. */
+/** Returns a test that creates its own store and deletes it at the end. */
 export function toCase({ name, run }: CaseSpec, subject: LogSubject): LogCase {
   return { name, run: () => runCase(subject, run) };
 }

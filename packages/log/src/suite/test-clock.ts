@@ -5,14 +5,17 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Shorter delays are about order, not about time. They pass without moving the clock. */
+/**
+ * Delays below this number of milliseconds run without moving the clock. They are only about order, not
+ * about time.
+ */
 const immediateMs = 10;
 
 /** A clock for tests. Its time moves only when the test moves it. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
-  /** Resolves when the effects of a timer are complete, for stores that need real time. */
+  /** Resolves when the effects of a timer are complete. It is for stores that need real time. */
   whenIdle: () => Promise<void> | undefined = () => undefined;
 
   constructor(now = 1_763_200_000_000) {
@@ -45,7 +48,7 @@ export class TestClock implements Clock {
     this.#now = end;
   }
 
-  /** Moves the time without running timers, as if the process was paused. May be negative. */
+  /** Moves the time without running timers, as if the process was paused. `ms` may be negative. */
   jump(ms: number): void {
     this.#now += ms;
   }
@@ -66,7 +69,10 @@ export function nextMacrotask(): Promise<void> {
   return new Promise((resolve) => void macrotask(resolve));
 }
 
-/** A message to oneself is the fastest macrotask that all runtimes have. */
+/**
+ * The ports of a message channel. A message to the own process is the fastest macrotask that all runtimes
+ * have.
+ */
 interface MessagePair {
   readonly port1: { onmessage: (() => void) | null; close(): void };
   readonly port2: { postMessage(value: null): void };

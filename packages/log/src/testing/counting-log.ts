@@ -2,19 +2,19 @@ import type { Batch } from '@millrace/core';
 import type { Driver, Log } from '../contract/log.ts';
 import { approximateBytes } from '../storage/record-list.ts';
 
-/** What a log did for its callers. */
+/** Counts the work that a log did for its callers. */
 export interface LogWork {
-  /** Calls of its methods. */
+  /** The number of method calls. */
   calls: number;
-  /** Records that it returned. */
+  /** The number of records that the log returned. */
   records: number;
-  /** Approximate bytes of these records, and of the snapshots that it returned. */
+  /** The approximate size of these records and of the snapshots that the log returned, in bytes. */
   bytesRead: number;
-  /** Bytes of the snapshots that it stored. */
+  /** The size of the snapshots that the log stored, in bytes. */
   snapshotBytes: number;
 }
 
-/** A log that counts what it does. `take` returns the numbers since the last call. */
+/** A log that counts its work. `take` returns the numbers since the last call of `take`. */
 export interface CountingLog {
   readonly log: Log;
   take(): LogWork;
@@ -22,7 +22,7 @@ export interface CountingLog {
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-/** Counts through the public interface, so that it works for every store. */
+/** Returns a log that counts the calls of its public interface. It works for every store. */
 export function countingLog(log: Log): CountingLog {
   const nothing: LogWork = { calls: 0, records: 0, bytesRead: 0, snapshotBytes: 0 };
   let work = { ...nothing };

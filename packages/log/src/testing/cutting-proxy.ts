@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 
-/** A TCP proxy that cuts connections where a test needs it. */
+/** A TCP proxy that cuts connections at the places that a test chooses. */
 export interface CuttingProxy {
   readonly port: number;
   /**
-   * Cuts the connection when a client next sends this text: before the server gets it, or after
-   * that and before the answer.
+   * Cuts the connection when a client next sends this text. `before`: the server does not receive the text.
+   * `after`: the server receives it, but the client gets no answer.
    */
   cutAt(words: string, when: 'before' | 'after'): void;
-  /** Answers with a message that no Postgres client can parse when a client next sends this text. */
+  /**
+   * When a client next sends this text, the proxy answers with a message that no Postgres client can parse.
+   */
   garbleAt(words: string): void;
   /** After the next cut, all connections fail until `mend` is called. */
   breakForGood(): void;
@@ -19,7 +21,7 @@ export interface CuttingProxy {
   close(): Promise<void>;
 }
 
-/** A request for an authentication method that does not exist. */
+/** A Postgres message that requests an authentication method that does not exist. */
 const unparsable = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 99]);
 
 export async function cuttingProxy(to: number): Promise<CuttingProxy> {
@@ -49,7 +51,7 @@ export async function cuttingProxy(to: number): Promise<CuttingProxy> {
       }
       upstream.write(bytes);
     });
-    // The answer proves that the server received the data. It is not forwarded.
+    // In the case `after`, the answer shows that the server received the data. The answer is not forwarded.
     upstream.on('data', (bytes: Buffer) => (isMute ? end() : client.write(bytes)));
     for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
   });

@@ -1,7 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { DurableObjectStorage } from '../durable-object/durable-object-log.ts';
 
-/** The storage of an object, on a SQLite file. The suite of Durable Objects uses the real one. */
+/**
+ * Returns the storage of a Durable Object, implemented with a SQLite file. The conformance suite of Durable
+ * Objects uses the real storage instead.
+ */
 export function durableObjectStorage(path: string): {
   storage: DurableObjectStorage;
   database: DatabaseSync;

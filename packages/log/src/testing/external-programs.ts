@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Returns true and prints a warning if a test's requirement is missing. Throws instead if
- * MILLRACE_REQUIRE_ALL is 1.
+ * Returns true and prints a warning if a requirement of a test is missing. If MILLRACE_REQUIRE_ALL is 1, it
+ * throws instead.
  */
 export function isRequirementMissing(isThere: boolean, missing: string): boolean {
   if (isThere) return false;
@@ -12,7 +12,7 @@ export function isRequirementMissing(isThere: boolean, missing: string): boolean
   return true;
 }
 
-/** Returns an unused port, for servers that must restart on the same one. */
+/** Returns an unused port. It is for servers that must restart on the same port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

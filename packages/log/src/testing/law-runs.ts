@@ -23,8 +23,8 @@ export const draftNumbers: fc.Arbitrary<number[]> = fc.array(number, {
 });
 
 /**
- * No shrinking: the memory log usually finds a smaller failing example, and shrinking other stores
- * is slow.
+ * Shrinking is off. The memory log usually finds a smaller failing example, and shrinking is slow on other
+ * stores.
  */
 const endOnFailure = true;
 
@@ -34,8 +34,8 @@ interface LawRuns {
 }
 
 /**
- * Checks laws 1, 3, 4, 5 and 9, with one store for all runs, as in production. Returns the outcomes
- * that occurred.
+ * Checks laws 1, 3, 4, 5 and 9. All runs use the same store, as in production. Returns the outcomes that
+ * occurred.
  */
 export async function modelRuns(
   { isDurable, create }: LogSubject,
@@ -44,7 +44,7 @@ export async function modelRuns(
   const seen = new Set<string>();
   const clock = new TestClock();
   const store = await create(clock);
-  // Kept open, because closing the last connection triggers a slow clean-up.
+  // This log stays open, because closing the last connection starts a slow clean-up.
   const first = isDurable ? await store.open() : undefined;
   let count = 0;
   await fc.assert(
@@ -61,13 +61,13 @@ export async function modelRuns(
 }
 
 interface ResumeRuns extends LawRuns {
-  /** True: turns are settled. False: deltas are kept. */
+  /** True if turns are settled. False if deltas are kept. */
   readonly isSettled: boolean;
-  /** The reader uses a different log of the same store than the writer. Default: false. */
+  /** True if the reader uses another log of the same store than the writer. Default: false. */
   readonly isSplit?: boolean;
 }
 
-/** Checks law 5: a reader that disconnects after any batch and resumes ends with the same state. */
+/** Checks law 5: a reader that disconnects after any batch and then resumes ends with the same state. */
 export async function resumeRuns(
   { create }: LogSubject,
   { isSettled, isSplit = false, ...runs }: ResumeRuns,
@@ -111,7 +111,7 @@ export function casesBehindLayer(subject: LogSubject): readonly LogCase[] {
 
 const written: ReadonlySet<PropertyKey> = new Set(['open', 'settle', 'submit', 'delete']);
 
-/** Combines one log for writing and one for reading, like two processes. */
+/** Returns a log that writes with one log and reads with another, like two processes. */
 function splitLog(writer: Log, reader: Log): Log {
   return new Proxy(reader, {
     get(_, name) {

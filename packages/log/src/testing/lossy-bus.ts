@@ -1,7 +1,7 @@
 import type { SessionId } from '@millrace/core';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 
-/** How a notice is delivered. */
+/** Says how a notice is delivered. */
 export type Delivery =
   | 'arrives'
   | 'is lost'
@@ -33,7 +33,7 @@ export class LossyBus implements Bus {
     if (fate === 'arrives' || fate === 'comes twice') this.#give(notice);
     if (fate === 'comes twice') this.#give(notice);
     if (fate === 'comes without records') this.#give({ ...notice, records: [] });
-    // Delivered after later notices.
+    // Delayed notices are delivered after this later one.
     for (const late of this.#late.splice(0)) this.#give(late);
   }
 

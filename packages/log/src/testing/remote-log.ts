@@ -11,7 +11,7 @@ import type { SessionInfo } from '../contract/session-info.ts';
 import type { SqliteLogOptions } from '../sqlite/sqlite-log.ts';
 import { type Exit, startProcess } from './start-process.ts';
 
-/** The error of a call in another process. */
+/** The error of a call that failed in another process. */
 class RemoteError extends Error {
   readonly code: string;
   readonly place: RemoteFailure['place'];
@@ -24,11 +24,11 @@ class RemoteError extends Error {
 }
 
 interface ReceivedBatch extends Batch {
-  /** By the clock that all processes of a machine share. */
+  /** When the batch arrived, measured by the clock that all processes of a machine share. */
   readonly receivedAt: number;
 }
 
-/** A log in another process, with the events that it reports. */
+/** A log in another process, and the events that it reports. */
 export interface RemoteLog extends AsyncDisposable {
   readonly pid: number;
   readonly exit: Promise<Exit>;
@@ -42,9 +42,9 @@ export interface RemoteLog extends AsyncDisposable {
     drafts: readonly DraftRecord[],
     sequence: number,
   ): Promise<ReturnType<LogCalls['produceDrafts']>>;
-  /** The next batch that a follower there received. */
+  /** Returns the next batch that a follower in that process received. */
   nextBatch(): Promise<ReceivedBatch>;
-  /** The error with which the next driver there lost its lease. */
+  /** Returns the error of the next driver in that process that loses its lease. */
   nextLoss(): Promise<RemoteFailure>;
   kill(signal: NodeJS.Signals): void;
   /** Closes the log and ends the process. */
@@ -52,7 +52,7 @@ export interface RemoteLog extends AsyncDisposable {
 }
 
 export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
-  /** The schema in Postgres. */
+  /** The schema in Postgres. Default: the default of `postgresLog`. */
   readonly schema?: string;
 }
 
@@ -119,7 +119,7 @@ export async function startRemoteLog(
   };
 }
 
-/** A queue of values and of readers that wait for them. */
+/** A queue whose readers can wait for the next value. */
 class AsyncQueue<T> {
   readonly #letters: T[] = [];
   readonly #waiting: PromiseWithResolvers<T>[] = [];
@@ -159,9 +159,9 @@ export interface LogCalls {
   read(session: string, from: number): string;
   info(session: string): SessionInfo | null;
   delete(session: string): boolean;
-  /** Starts to follow. Its batches arrive as separate messages. */
+  /** Starts to follow a session. The batches arrive as separate messages. */
   follow(session: string, options: Pick<FollowOptions, 'from' | 'until'>): null;
-  /** Sets the wall clock of the process this far ahead of the right time. */
+  /** Sets the wall clock of the process ahead of the correct time by this many milliseconds. */
   stepClock(ms: number): null;
   close(): null;
 }
@@ -191,7 +191,10 @@ export type ProcessMessage =
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: RemoteFailure }
   | { readonly type: 'lost'; readonly driver: number; readonly error: RemoteFailure }
-  /** `heardAt` is measured by the clock that all processes of a machine share. */
+  /**
+   * A batch that a follower received. `heardAt` is the time, measured by the clock that all processes of a
+   * machine share.
+   */
   | {
       readonly type: 'batch';
       readonly session: string;

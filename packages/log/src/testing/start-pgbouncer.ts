@@ -10,30 +10,33 @@ import { hasPostgres, type Owner, type TestPostgres, unprivileged } from './star
 const missing =
   'Postgres or PgBouncer is not installed, and these tests need it: npm run test:setup';
 
-// Debian installs it outside of the PATH of most users.
+// Debian installs PgBouncer in a folder that is not in the PATH of most users.
 const program = ['pgbouncer', '/usr/sbin/pgbouncer'].find(
   (path) => spawnSync(path, ['--version']).status === 0,
 );
 
-/** Whether Postgres and PgBouncer are installed. */
+/** True if Postgres and PgBouncer are installed. */
 export const hasPgBouncer: boolean = hasPostgres && program !== undefined;
 
-/** Returns `describe` for tests that need PgBouncer. They are skipped with a warning without it. */
+/**
+ * Returns `describe` for tests that need PgBouncer. If PgBouncer is missing, the tests are skipped with a
+ * warning.
+ */
 export function describeOnPgBouncer(): (name: string, tests: () => void) => void {
   return isRequirementMissing(hasPgBouncer, missing) ? describe.skip : describe;
 }
 
-/** A PgBouncer in transaction mode before a Postgres server. */
+/** A PgBouncer in transaction mode in front of a Postgres server. */
 export interface TestPgBouncer {
   readonly url: string;
-  /** Ends all connections, and starts again. */
+  /** Stops PgBouncer, which ends all connections, and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts PgBouncer with a few connections to the server, so that its clients share them. It has no
- * setting beyond the pool mode that a user would have to know.
+ * Starts PgBouncer with a few connections to the server, so that its clients share them. All settings
+ * except the pool mode are defaults, as most users have them.
  */
 export async function startPgBouncer(server: TestPostgres): Promise<TestPgBouncer> {
   const home = mkdtempSync(join(tmpdir(), 'millrace-pgbouncer-'));
@@ -82,7 +85,9 @@ async function startProgram(file: string, user: Owner): Promise<ChildProcess> {
   return child;
 }
 
-/** Starts PgBouncer for the tests of a file. The returned function throws if it is missing. */
+/**
+ * Starts PgBouncer for the tests of a file. Returns a function that returns it, or throws if it is missing.
+ */
 export function usePgBouncer(server: () => TestPostgres): () => TestPgBouncer {
   let pooler: TestPgBouncer | undefined;
   beforeAll(async () => {

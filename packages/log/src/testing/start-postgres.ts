@@ -12,16 +12,13 @@ import { freePort, isRequirementMissing } from './external-programs.ts';
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
-  /** Deletes a schema. Many schemas are many files, which slows the server's removal. */
+  /** Deletes a schema. Many schemas have many files, which would make `remove` slow. */
   dropSchema(schema: string): Promise<void>;
-  /** Stops the server like an administrator, which ends all connections. */
+  /** Stops the server as an administrator would. This ends all connections. */
   stop(): Promise<void>;
-  /** Stops the server without a clean shutdown, like a power failure. */
+  /** Stops the server without a clean shutdown, as after a power failure. */
   crash(): Promise<void>;
-  /**
-   * Kills only the main process. The other processes notice it after a while, so `start` may fail
-   * at first.
-   */
+  /** Kills only the main process. The other processes end a little later, so `start` may fail at first. */
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Stops the server and deletes its data. */
@@ -37,20 +34,20 @@ const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
 export const hasPostgres: boolean = folder !== undefined;
 
 /**
- * Returns `describe` for tests that need Postgres. They are skipped with a warning if Postgres is
- * missing.
+ * Returns `describe` for tests that need Postgres. If Postgres is missing, the tests are skipped with a
+ * warning.
  */
 export function describeOnPostgres(): (name: string, tests: () => void) => void {
   return isRequirementMissing(hasPostgres, missing) ? describe.skip : describe;
 }
 
-/** `isSafe`: every commit is synced to the disk. Default: false. */
+/** Starts a Postgres server. With `isSafe: true`, every commit is synced to the disk. Default: false. */
 export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgres> {
   const home = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
   const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
   const data = join(home, 'data');
-  // A copy takes a twentieth of the time of a new cluster, and keeps the owner.
+  // Copying the files takes a twentieth of the time of creating a new cluster. The copy keeps the owner.
   run('cp', ['-a', join(buildOnce('millrace-postgres', createCluster), 'data'), data]);
   const port = await freePort();
   let server: ChildProcess | undefined;
@@ -130,7 +127,10 @@ export interface Owner {
   readonly gid?: number;
 }
 
-/** Postgres refuses to run as root. */
+/**
+ * Returns the user id and group id for the server. If the tests run as root, it returns those of `nobody`,
+ * because Postgres refuses to run as root.
+ */
 export function unprivileged(): Owner {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string) => Number(spawnSync('id', [flag, 'nobody']).stdout.toString());
@@ -142,8 +142,8 @@ function programOf(name: string): string {
 }
 
 /**
- * Starts a Postgres server for the tests of a file. The returned function throws if Postgres is
- * missing.
+ * Starts a Postgres server for the tests of a file. Returns a function that returns the server, or throws
+ * if Postgres is missing.
  */
 export function usePostgres(): () => TestPostgres {
   let server: TestPostgres | undefined;

@@ -25,7 +25,7 @@ export interface ChildProgram {
 
 interface StartOptions {
   readonly args?: readonly string[];
-  /** Folder for compiled code, which makes repeated starts faster. Default: that of the test run. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: the folder of the test run. */
   readonly codeCache?: string;
   readonly onMessage: (value: unknown) => void;
 }
@@ -38,7 +38,7 @@ export function startProcess(program: URL, options: StartOptions): ChildProgram 
     env: { ...childEnv(), ...cached },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // A killed process no longer reads its input.
+  // A killed process no longer reads its input, so writing to it causes an error. The error is ignored.
   child.stdin.on('error', () => {});
   readLines(child, onTold);
   return {
@@ -50,7 +50,10 @@ export function startProcess(program: URL, options: StartOptions): ChildProgram 
   };
 }
 
-/** An incomplete last line was cut off by a crash and is ignored. */
+/**
+ * Parses each line of the output and calls `onTold`. If a crash cut off the last line, that line is
+ * ignored.
+ */
 function readLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
   let left = '';
   stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -11,14 +11,16 @@ const program: string = 'redis-server';
 const missing = 'redis-server is not installed, and these tests need it: npm run test:setup';
 
 /**
- * Returns `describe` for tests that need Redis. They are skipped with a warning if Redis is
- * missing.
+ * Returns `describe` for tests that need Redis. If Redis is missing, the tests are skipped with a warning.
  */
 export function describeWithRedis(): (name: string, tests: () => void) => void {
   return needsRedis(describe);
 }
 
-/** The same, for tests that have another requirement too. */
+/**
+ * Works like `describeWithRedis`, for tests that also have another requirement. `otherwise` is the
+ * `describe` for that requirement.
+ */
 export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {

@@ -14,7 +14,7 @@ import {
 } from '../suite/drafts.ts';
 import { exportSession } from '../transfer/export-session.ts';
 
-/** What a stored log contains, as text: each session's info and records, and the blobs. */
+/** The content of a stored log as plain data: each session's info and records, and the blobs. */
 export interface LogContents {
   readonly sessions: Readonly<Record<string, SessionContents>>;
   /** The bytes of each blob by its hash. */
@@ -31,9 +31,9 @@ interface SessionContents {
 const blobBytes = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
 
 /**
- * Writes a log that uses every table: streamed and settled turns, a redaction, a fork, a blob,
- * queued and consumed commands, an admitted producer, a lease, a closed session and a deleted one.
- * It created the fixtures of earlier schema versions.
+ * Writes a log that uses every table. It contains streamed and settled turns, a redaction, a fork, a blob,
+ * queued and consumed commands, an admitted producer, a lease, a closed session and a deleted one. The
+ * fixtures of earlier schema versions were created with this function.
  */
 export async function writeFixture(log: Log): Promise<void> {
   const chat = await log.open('chat', {
@@ -71,7 +71,7 @@ export async function writeFixture(log: Log): Promise<void> {
   await log.delete('deleted');
 }
 
-/** A blob of 1,000,000 bytes, which later versions store in pieces. */
+/** Returns a blob of 1,000,000 bytes. Later versions store it in pieces. */
 export function longBlob(): { readonly hash: string; readonly bytes: Buffer } {
   const bytes = Buffer.alloc(1_000_000, 'a millrace leads water to the wheel ');
   return { hash: digest('sha256', bytes), bytes };

@@ -5,8 +5,8 @@ import type { SessionInfo } from '../contract/session-info.ts';
 import { encodeHeader, type Hole } from './session-header.ts';
 
 /**
- * Exports a session as JSON lines without line breaks: a header, then one record per line. Use
- * `exportBlobs` to export its blobs.
+ * Exports a session as JSON lines without line breaks. The first line is a header, and each other line is a
+ * record. Use `exportBlobs` to export the session's blobs.
  *
  * @example for await (const line of exportSession(log, session)) file.write(`${line}\n`);
  */
@@ -23,15 +23,15 @@ function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
     if (offset > next) holes.push([next, offset - 1]);
     next = offset + 1;
   }
-  // More records may have arrived since the info was read. The last record may have been removed.
+  // Records may have been added after the info was read, and the last record may have been removed.
   const through = Math.max(info.through, next - 1);
   if (through >= next) holes.push([next, through]);
   return encodeHeader({ ...info, through, holes });
 }
 
 /**
- * Some line readers also split at U+2028 and U+2029. In JSON these occur only inside strings, where
- * an escape is allowed.
+ * Escapes U+2028 and U+2029, because some line readers also split there. In JSON they occur only inside
+ * strings, where an escape is allowed.
  */
 function asLine(json: string): string {
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');

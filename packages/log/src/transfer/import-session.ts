@@ -22,22 +22,23 @@ export interface ImportOptions {
   /** The id of the imported session. Default: its original id. */
   readonly into?: string | undefined;
   /**
-   * Whether the lines come from a log of yours, for example to move sessions to another store. Then
-   * approvals, queued commands and an unfinished run are kept. Otherwise open and lasting approvals
-   * and queued commands are removed, and an unfinished run ends, because they would let calls run
-   * that nobody here approved. Default: false.
+   * True if the lines come from a log that you trust, for example because you move sessions to another
+   * store. Approvals, queued commands and an unfinished run are then kept. If it is false, open and lasting
+   * approvals and queued commands are removed, and an unfinished run ends. Otherwise, calls could run that
+   * nobody here approved. Default: false.
    */
   readonly isTrusted?: boolean | undefined;
 }
 
 /**
- * Creates a session from the lines of `exportSession`. Every record is validated like a new one,
- * and nothing is stored until all are valid. An error names the line and leaves the log unchanged.
- * The session's blobs must be imported first, with `importBlobs`. The transcript is the same. Calls
- * without a result are decided on again, unless `isTrusted` is set.
+ * Creates a session from the lines of `exportSession`. Every record is validated like a new record. If one
+ * is invalid, the error names the line, and nothing is stored. Import the session's blobs first, with
+ * `importBlobs`. The imported transcript is the same. For calls without a result, approval is decided
+ * again, unless `isTrusted` is true.
  *
- * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
- * })); await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
+ * @example
+ * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
+ * await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
  */
 export async function importSession(
   log: Log,
@@ -61,7 +62,7 @@ interface StartedImport {
 }
 
 class SessionReader {
-  /** The referenced blobs, each with the first line that references it. */
+  /** For each referenced blob, the number of the first line that references it. */
   readonly blobs = new Map<string, number>();
   readonly #log: Log;
   readonly #into: SessionId | undefined;
@@ -82,7 +83,7 @@ class SessionReader {
       if (!this.blobs.has(hash)) this.blobs.set(hash, this.#records.length + 1);
   }
 
-  /** Checks that the file is complete. `line` is the number of the first missing line. */
+  /** Checks that the file is complete. `line` is the number of the line that would come next. */
   end(line: number) {
     try {
       if (this.#begun === undefined) throw new BadLineError('the file is empty');
@@ -96,7 +97,7 @@ class SessionReader {
   async #begin(line: string): Promise<void> {
     const header = decodeHeader(line);
     const session = this.#into ?? header.session;
-    // Checked early, before the whole file is read. `restore` checks again.
+    // This check happens early, before the whole file is read. `restore` checks it again.
     if ((await this.#log.info(session)) !== undefined) throw targetExists(session);
     this.#begun = { session, header, check: new RecordValidator(session, header) };
   }
@@ -115,12 +116,12 @@ function targetExists(session: SessionId): LogError {
   return new LogError('session_exists', message, { session });
 }
 
-/** Validates each record against the records before it, with the rules for writers. */
+/** Validates each record against the earlier records, with the rules for writers. */
 class RecordValidator {
   readonly #through: number;
   readonly #holes: Map<number, number>;
   readonly #keys = new Set<string>();
-  /** The turns with deltas, with a snapshot, and with an end. */
+  /** The turns that have deltas, the turns that have a snapshot, and the turns that are finished. */
   readonly #withDeltas = new Set<number>();
   readonly #settled = new Set<number>();
   readonly #finished = new Set<number>();
@@ -140,14 +141,14 @@ class RecordValidator {
     this.#assertPlace(record);
     this.#assertKey(record);
     if (record.fact?.type === 'snapshot') this.#assertCovers(record, record.fact);
-    // Only stores write snapshots, so the rules for writers do not cover them. The fold does.
+    // Only stores write snapshots, so the rules for writers do not cover them. The fold checks them.
     else validate(this.#state, record);
     this.#fold(record);
     this.#trackTurn(record);
     this.#next = this.#after(record.offset);
   }
 
-  /** Throws if records are missing at the end, or if a snapshot is of a turn that has no end. */
+  /** Throws if records are missing at the end, or if there is a snapshot of a turn that is not finished. */
   end(): void {
     for (const turn of this.#settled)
       if (!this.#finished.has(turn))
@@ -185,8 +186,8 @@ class RecordValidator {
   }
 
   /**
-   * A snapshot replaces all deltas of its turn. Beside other deltas it would show one content to
-   * readers of events and another to those who fold the records.
+   * Checks that a snapshot replaces all deltas of its turn. If other deltas stayed, readers of events and
+   * readers of the folded state would see different content.
    */
   #assertCovers({ offset, turn }: LogRecord, { covers: [, last] }: Snapshot): void {
     const refused = (why: string) =>
@@ -197,7 +198,7 @@ class RecordValidator {
   }
 
   #trackTurn({ turn, fact, delta }: LogRecord): void {
-    // Unknown deltas have no content, and stay beside a snapshot.
+    // Deltas of an unknown type have no content. They may stay beside a snapshot.
     if (delta !== undefined && delta.type !== 'unknown') this.#withDeltas.add(turn);
     if (fact?.type === 'snapshot') this.#settled.add(turn);
     if (fact?.type === 'turn_finished') this.#finished.add(turn);

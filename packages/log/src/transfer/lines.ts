@@ -11,8 +11,8 @@ import { LogError } from '../contract/log-error.ts';
 export type LineSource = AsyncIterable<string> | Iterable<string> | string;
 
 /**
- * Passes each line to `take` and returns the number of the last line. Errors contain the line
- * number. Empty lines are allowed only at the end of the file.
+ * Calls `take` with each line. Returns the number of the last line. Errors contain the line number. Empty
+ * lines are allowed only at the end of the file.
  */
 export async function readLines(
   lines: LineSource,
@@ -48,10 +48,7 @@ async function takeLine(
   }
 }
 
-/**
- * Converts an error about a line into a `LogError` with the line number. Other errors stay
- * unchanged.
- */
+/** Converts an error about a line to a `LogError` with the line number. Returns other errors unchanged. */
 export function toImportError(error: unknown, line: number, what: string): unknown {
   const isAboutLine =
     error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));

@@ -2,12 +2,13 @@ import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn } from './lines.ts';
 
-/** The first line of an exported session: everything that is not in its records. */
+/** The first line of an exported session. It contains everything that is not in the records. */
 export interface SessionHeader
   extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
   readonly origin: SessionInfo['origin'];
   /**
-   * Ranges of offsets whose records were settled or redacted. Any other missing offset is an error.
+   * Ranges of offsets whose records were removed by settling or redaction. Any other missing offset is an
+   * error.
    */
   readonly holes: readonly Hole[];
 }
@@ -48,7 +49,7 @@ function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
   return { session: sessionId(textIn(fields, 'session')), through: countIn(fields, 'through') };
 }
 
-/** Parses the holes, which must be sorted and not adjacent. */
+/** Parses the holes. They must be sorted and must not be adjacent. */
 function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
   if (!Array.isArray(value)) throw new BadLineError('holes is not an array');
   let least = 1;
@@ -60,7 +61,7 @@ function holesOf(value: JsonValue | undefined, through: number): readonly Hole[]
       throw new BadLineError(
         'holes must be pairs of offsets, sorted and not after the last offset',
       );
-    // A record follows each hole.
+    // The next hole cannot start directly after this one, because a record is between them.
     least = to + 2;
     return [from, to];
   });

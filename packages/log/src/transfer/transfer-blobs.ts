@@ -14,12 +14,12 @@ import {
   toImportError,
 } from './lines.ts';
 
-/** Bytes per line, so that a large blob does not become a long line. */
+/** The number of bytes of a blob per line, so that a large blob does not become one very long line. */
 const pieceBytes = 3 * 2 ** 18;
 
 /**
- * Exports the blobs that a session references as JSON lines. A blob takes one or more lines, in
- * base64.
+ * Exports the blobs that a session references as JSON lines. A blob is encoded in base64 and takes one or
+ * more lines.
  *
  * @example for await (const line of exportBlobs(log, session)) file.write(`${line}\n`);
  */
@@ -47,12 +47,11 @@ function missingBlob(session: SessionId, hash: string): LogError {
 }
 
 /**
- * Stores the blobs that `exportBlobs` wrote and returns their references. Each blob is checked
- * against its hash before it is stored. After an error, the earlier blobs stay stored without
- * references.
+ * Stores the blobs that `exportBlobs` wrote and returns their references. It checks the hash of each blob
+ * before it stores the blob. After an error, the earlier blobs stay stored without references.
  *
- * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
- * }));
+ * @example
+ * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
  */
 export async function importBlobs(log: Log, lines: LineSource): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];

@@ -1,14 +1,14 @@
 import { type Fact, type LogRecord, type RunId, recordVersion } from '@millrace/core';
 
 /**
- * Returns the records of an imported session without everything that would let a call run unasked.
- * The file may come from somebody else, and its approvals are not those of this user:
+ * Returns the records of an imported session without everything that would let a call run without a
+ * question. The file may come from somebody else, and this user has not given its approvals:
  *
- * - The questions and answers of unfinished turns are removed. Their calls are decided on again.
+ * - The questions and answers of unfinished turns are removed. Their calls are decided again.
  * - The verdicts of guardrails in unfinished turns are removed. Their content is checked again.
- * - No answer lasts: `until` is removed.
- * - Queued commands are removed: approvals, and messages that a worker would answer.
- * - An unfinished run ends with the stop reason `aborted`, so that no process continues it by itself.
+ * - No answer applies to later calls, because `until` is removed.
+ * - Queued commands are removed, such as approvals, and messages that a worker would answer.
+ * - An unfinished run ends with the stop reason `aborted`, so that no process continues it automatically.
  *
  * Items and their content stay the same.
  */
@@ -32,16 +32,19 @@ export function withoutApprovals(
 }
 
 interface OpenWork {
-  /** The turn that has started and not finished. */
+  /** The turn that has started and has not finished. */
   readonly turn: number | undefined;
-  /** The index of the last record that finishes each turn. */
+  /** For each turn, the index of the last record that finishes it. */
   readonly finishes: ReadonlyMap<number, number>;
   readonly run: RunId | undefined;
   /** The keys of commands that no driver has handled. */
   readonly queued: ReadonlySet<string>;
 }
 
-/** Follows the records in the order in which the agent loop folds them. */
+/**
+ * Finds the turn, the run and the commands that are still open after all records. It reads the records in
+ * the order in which the agent loop folds them.
+ */
 function openWork(records: readonly LogRecord[]): OpenWork {
   let turn: number | undefined;
   let run: RunId | undefined;

@@ -1,7 +1,4 @@
-/**
- * Texts that are slow to read for some Markdown readers if they are repeated. Each name says what is
- * repeated.
- */
+/** Texts that some Markdown readers read slowly if they are repeated. Each name says what is repeated. */
 export const hostileTexts: Readonly<Record<string, string>> = {
   prose: 'Words with **bold**, `code` and a [link](https://example.com/a), and more.\n\n',
   'one paragraph': 'Words with **bold** and *more*\n',

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 
-/** `§` stands for a unique word. */
+/** Lines from which random Markdown is built. `§` stands for a unique word. */
 const lines = [
   '§',
   '§ §  ',
@@ -65,7 +65,7 @@ const lines = [
   '',
 ];
 
-/** Lines with Markdown syntax, in random order and with random line ends. */
+/** Creates lines with Markdown syntax, in random order and with random line ends. */
 export const randomMarkdown: Arbitrary<string> = fc
   .array(fc.tuple(fc.constantFrom(...lines), fc.constantFrom('\n', '\n', '\n', '\r\n', '\r', '')), {
     maxLength: 24,

@@ -8,17 +8,19 @@ import { callContent, callIdOf, resultContent } from '../updates/message-content
 type Emitter = Pick<Runner, 'on' | 'off'>;
 type HookName = 'agent_tool_start' | 'agent_tool_end' | 'agent_handoff';
 
-/** Writes the events of a run to a task. Create one for each event that an async agent handles. */
+/**
+ * Writes the events of a run to a task. Create a new object for each event that an async agent handles.
+ */
 export interface RunHooks extends TurnStream, AsyncDisposable {
   /** Subscribes to the hooks of this runner. */
   attach(runner: Emitter): this;
-  /** Resolves when everything is written. Rejects if something could not be written. */
+  /** Resolves when all events are written. Rejects if an event could not be written. */
   settled(): Promise<void>;
 }
 
 /**
- * Creates hooks that write the events between model answers: tool results, hand-offs, and the calls
- * of models from other vendors. Millrace models stream through the same context with
+ * Creates hooks that write the events between model answers. These are tool results, hand-offs, and the
+ * calls of models from other vendors. Millrace models stream through the same context with
  * `millraceModels({ provider, stream: hooks })`, so that all messages are in order.
  */
 export function runHooks(context: Pick<HandlerContext, 'stream' | 'signal'>): RunHooks {
@@ -27,7 +29,7 @@ export function runHooks(context: Pick<HandlerContext, 'stream' | 'signal'>): Ru
 
 class ContextHooks implements RunHooks {
   readonly #context: Pick<HandlerContext, 'stream' | 'signal'>;
-  /** Calls that are already in the task, because their model streamed them. */
+  /** The ids of calls that are already in the task, because their model streamed them. */
   readonly #streamed = new Set<string>();
   readonly #running = new Set<string>();
   #handoffs: readonly AnswerCall[] = [];
@@ -68,7 +70,7 @@ class ContextHooks implements RunHooks {
 
   async settled(): Promise<void> {
     await this.#last;
-    // After an abort nothing more is written, and no write is expected.
+    // After an abort no more events are written, so a failed write does not matter.
     if (this.#failure !== undefined && !this.#context.signal.aborted) throw this.#failure.error;
   }
 
@@ -78,8 +80,8 @@ class ContextHooks implements RunHooks {
   }
 
   /**
-   * Only the first hand-off of an answer counts, as in the SDK. Hand-offs of other models have no
-   * call here.
+   * Returns the contents for a hand-off. As in the SDK, only the first hand-off of an answer counts. A
+   * hand-off of another vendor's model has no call here.
    */
   #handoffContents(from: string, to: string): readonly ContentInput[] {
     const [call, ...ignored] = this.#handoffs;
@@ -123,7 +125,7 @@ interface AnswerCall {
   readonly name: string;
 }
 
-/** Tracks the calls of an answer while its steps pass through. */
+/** Collects the calls of an answer while its steps pass through. */
 class AnswerCalls {
   readonly #calls = new Map<PartId, AnswerCall>();
 

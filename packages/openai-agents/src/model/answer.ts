@@ -11,7 +11,7 @@ import {
 import { ProviderError, type StreamItem } from '@millrace/providers';
 import type { IdentifiedPart } from '../response/to-response.ts';
 
-/** The answer that the deltas of a stream build, folded like a log. */
+/** Builds the answer from the deltas of a stream. The deltas are folded like records of a log. */
 export class FoldedAnswer {
   readonly #folder = new Folder(sessionId('answer'));
   readonly #provider: string;
@@ -23,7 +23,7 @@ export class FoldedAnswer {
     this.#add({ fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } });
   }
 
-  /** Throws if a delta is invalid, which means that the provider is faulty. */
+  /** Adds a delta. Throws if it is invalid, which means that the provider is faulty. */
   add(delta: Delta): void {
     this.#add({ delta });
   }

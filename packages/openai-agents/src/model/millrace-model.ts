@@ -21,15 +21,15 @@ import { StepRelay, type TurnStream } from './turn-stream.ts';
 
 /** Options of a `MillraceModel`. */
 export interface MillraceModelOptions {
-  /** Receives the answers in addition to the SDK. Default: none. */
+  /** A second receiver of the answers, in addition to the SDK. Default: none. */
   readonly stream?: TurnStream | undefined;
   /** Source of item ids. Default: random ids. */
   readonly ids?: Ids | undefined;
 }
 
 /**
- * A Millrace provider as a model of the SDK. Both methods stream; `getResponse` returns the end of
- * the stream.
+ * A Millrace provider as a model of the SDK. Both methods stream, but `getResponse` returns only the end
+ * of the stream.
  */
 export class MillraceModel implements Model {
   readonly #provider: Pick<Provider, 'id' | 'stream'>;
@@ -69,7 +69,7 @@ export class MillraceModel implements Model {
     for await (const step of stream === undefined ? steps : forwardSteps(steps, request, stream)) {
       for (const delta of step.deltas) {
         answer.add(delta);
-        // Not `yield*`: in an async generator it costs four more promises per event.
+        // `yield*` is not used, because in an async generator it costs four more promises per event.
         for (const event of events.convert(delta)) yield event;
       }
       end = step.end;
@@ -118,8 +118,9 @@ async function* forwardSteps(
 export interface MillraceModelsOptions extends MillraceModelOptions, NamedProviders {}
 
 /**
- * Creates the SDK's models from Millrace providers: `new Runner({ modelProvider: millraceModels({
- * provider }) })`. With `stream: runHooks(context)`, the answers are also streamed to a task.
+ * Creates the SDK's models from Millrace providers, for example for `new Runner({ modelProvider:
+ * millraceModels({ provider }) })`. With `stream: runHooks(context)`, the answers are also streamed to a
+ * task.
  */
 export function millraceModels(options: MillraceModelsOptions): ModelProvider {
   assertKnownOptions('millraceModels', options, {
@@ -132,13 +133,15 @@ export function millraceModels(options: MillraceModelsOptions): ModelProvider {
 }
 
 export interface NamedProviders {
-  /** Used for agents without a model, or with the name of this provider's model. */
+  /**
+   * The provider for agents without a model, or with the name of this provider's model. Default: none.
+   */
   readonly provider?: Provider | undefined;
   /** Providers by the model names that agents use. Default: none. */
   readonly providers?: Readonly<Record<string, Provider>> | undefined;
 }
 
-/** Finds the provider for the model name of an agent. */
+/** Returns the provider for the model name of an agent. Throws if there is none. */
 export function findProvider(
   { provider, providers = {} }: NamedProviders,
   name: string | undefined,

@@ -5,16 +5,16 @@ import type { IdentifiedPart } from '../response/to-response.ts';
 const partsBeforeFailure = new WeakMap<object, readonly IdentifiedPart[]>();
 
 /**
- * The parts that the model had produced before it failed. The SDK drops unread events when a run
- * fails, so the last output would be lost.
+ * Returns the parts that the model had produced before it failed. They are stored with the error, because
+ * the SDK drops unread events when a run fails.
  */
 export function partsBefore(error: unknown): readonly IdentifiedPart[] {
   return (typeof error === 'object' && error !== null && partsBeforeFailure.get(error)) || [];
 }
 
 /**
- * The error for the SDK if it cannot use a response. The SDK recognizes an abort by the error's
- * name.
+ * Returns the error for the SDK if the SDK cannot use a response. Undefined if it can. The SDK recognizes
+ * an abort by the error's name.
  */
 export function toSdkError(
   { error, stop }: ResponseEnd,
@@ -34,7 +34,10 @@ function abortError(cause: Error | undefined): Error {
   return error;
 }
 
-/** Calls of an incomplete answer are not run, because the rest of the answer is unknown. */
+/**
+ * Returns the error for an incomplete answer with tool calls. Such calls are not run, because the rest of
+ * the answer is unknown.
+ */
 function cutCallsError(
   reason: string,
   parts: readonly IdentifiedPart[],
@@ -47,7 +50,7 @@ function cutCallsError(
   );
 }
 
-/** Gives the SDK's retry policies the error kind and delay of a Millrace provider error. */
+/** Returns the error kind and delay of a Millrace provider error, for the SDK's retry policies. */
 export function retryAdvice(error: unknown): ModelRetryAdvice | undefined {
   if (!(error instanceof ProviderError)) return undefined;
   const { kind, retryable, retryAfterMs, status, providerCode } = error;

@@ -46,7 +46,10 @@ export class StreamEvents {
     return part === undefined ? [] : endEvents(id, part);
   }
 
-  /** Streamed content is not sent again. The final response contains the authoritative version. */
+  /**
+   * Returns the events for a part that was committed as a whole. Content that was streamed is not sent
+   * again. The final response contains the authoritative version.
+   */
   #committedWhole({ partId, part }: CommitWhole): readonly StreamEvent[] {
     if (this.#open.has(partId)) return this.#committed(partId);
     const text = textOf(part);

@@ -4,7 +4,7 @@ import type { StreamStep } from '@millrace/providers';
 export interface TurnStream {
   /**
    * Consumes the steps of one answer. Rejects if they cannot be stored, or if the answer failed.
-   * `handoffs` are the names of the calls that hand over to another agent.
+   * `handoffs` are the names of the tools that hand off to another agent.
    */
   send(steps: AsyncIterable<StreamStep>, handoffs: ReadonlySet<string>): Promise<void>;
 }

@@ -48,8 +48,7 @@ function filePart({ file, filename = 'file' }: UserContent & { type: 'input_file
 type AssistantContent = protocol.AssistantMessageItem['content'][number];
 
 /**
- * Converts the content of an assistant message. Restores the original part if it came from
- * Millrace.
+ * Converts the content of an assistant message. If it came from Millrace, the original part is restored.
  */
 export function assistantPart(content: AssistantContent): Part | undefined {
   const preserved = preservedPart(content);
@@ -62,7 +61,7 @@ export function assistantPart(content: AssistantContent): Part | undefined {
     case 'image':
       return { ...preserved, kind: 'media', ...sourceOf(content.image, 'image/png') };
     case 'audio':
-      // Audio of the model. Its text is the transcript.
+      // The model produced audio. The transcript is used as its text.
       return content.transcript ? { kind: 'text', text: content.transcript } : undefined;
   }
 }
@@ -86,8 +85,8 @@ export function callPart(item: protocol.FunctionCallItem): Part {
 }
 
 /**
- * Restores reasoning that came from Millrace. Reasoning of other models is dropped, because only
- * their vendor can read it.
+ * Restores reasoning that came from Millrace. Reasoning of other models is dropped, because only their
+ * vendor can read it.
  */
 export function reasoningPart(item: protocol.ReasoningItem): Part | undefined {
   const preserved = preservedPart(item);
@@ -100,7 +99,7 @@ export function reasoningPart(item: protocol.ReasoningItem): Part | undefined {
   };
 }
 
-/** Converts a tool result: its text, and other content as attachments. */
+/** Converts a tool result. Its text stays text, and other content becomes attachments. */
 export function resultPart(item: protocol.FunctionCallResultItem): ToolResultPart {
   const { callId, name, output, status } = item;
   const parts = userParts(typeof output === 'string' ? output : contentOf(output));
@@ -163,7 +162,7 @@ interface AttachmentSource {
   readonly source: Source;
 }
 
-/** Reads an SDK attachment: a data URL, an http URL, or base64 of the expected type. */
+/** Reads an attachment of the SDK. It is a data URL, an http URL, or base64 of the expected type. */
 function sourceOf(given: string, mimeType: string): AttachmentSource {
   const [, type, data] = /^data:([^,;]*)[^,]*;base64,(.*)$/is.exec(given) ?? [];
   if (data !== undefined) return { mimeType: type || mimeType, source: bytesOf(data) };
@@ -179,7 +178,7 @@ function bytesOf(base64: string): Source {
   );
 }
 
-/** Files that were uploaded to OpenAI are not available to other providers. */
+/** Returns the error for a file that was uploaded to OpenAI. Other providers cannot read such a file. */
 function uploadedFileError(what: string): UserError {
   return new UserError(
     `Cannot send ${what} by the id of an uploaded file: pass its data or its URL`,

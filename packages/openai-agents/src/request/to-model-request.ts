@@ -42,8 +42,8 @@ function choiceOf(choice: string | undefined): ToolChoice | undefined {
 }
 
 /**
- * If the caller set no effort, the SDK adds the default for OpenAI's default model. Other models
- * must not get it.
+ * Returns the reasoning effort that the caller set. If the caller set none, the SDK adds the default for
+ * OpenAI's default model. Other models must not get that default.
  */
 function effortOf(request: SdkRequest): ReasoningEffort | undefined {
   const { effort } = request.modelSettings.reasoning ?? {};
@@ -56,9 +56,7 @@ function outputOf({ name, schema, strict }: Exclude<SdkRequest['outputType'], 't
   return { name, schema: schema as unknown as JsonObject, strict };
 }
 
-/**
- * Rejects conversations that OpenAI stores, because the request would contain only a part of them.
- */
+/** Throws for conversations that OpenAI stores, because the request would contain only a part of them. */
 function assertSupported({ previousResponseId, conversationId, prompt }: SdkRequest): void {
   if (previousResponseId || conversationId)
     throw new UserError(
@@ -70,7 +68,7 @@ function assertSupported({ previousResponseId, conversationId, prompt }: SdkRequ
     );
 }
 
-/** Tools and hand-offs. A model sees both as tools. */
+/** Returns the definitions of tools and hand-offs. A model sees both as tools. */
 function toolDefinitions({
   tools,
   handoffs,
@@ -88,7 +86,10 @@ function toolDefinitions({
   ];
 }
 
-/** A tool without input may have no schema. */
+/**
+ * Returns the schema of a tool's input. A tool without input may have no schema, and then gets an empty
+ * one.
+ */
 function objectSchema(given: object): JsonObject {
   const none = { type: 'object', properties: {}, required: [], additionalProperties: false };
   return 'type' in given ? (given as JsonObject) : none;

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue, Part } from '@millrace/core';
 
 /**
- * Fields of a part that the SDK's items cannot hold: signatures, provider state, metadata. They are
- * stored in `providerData`, so that the next request contains the original part, also from a stored
- * history.
+ * The fields of a part that the SDK's items cannot hold, such as signatures, provider state and metadata.
+ * They are stored in `providerData`. The next request then contains the original part, even if it comes
+ * from a stored history.
  */
 interface PreservedPart {
   readonly kind: Part['kind'];
@@ -12,12 +12,12 @@ interface PreservedPart {
 
 const key = 'millrace';
 
-/** Fields that the item itself holds. */
+/** The names of fields that the item itself holds. */
 const itemFields: ReadonlySet<string> = new Set([
   ...['text', 'arguments', 'input', 'toolCallId', 'source', 'isError', 'attachments'],
 ]);
 
-/** Returns the fields for an item's `providerData`, or nothing if the item holds everything. */
+/** Returns the fields for an item's `providerData`. Empty if the item itself holds everything. */
 export function preservePart(part: Part): { readonly providerData?: Record<string, JsonValue> } {
   const rest = Object.entries(part).filter(
     ([name, value]) => value !== undefined && !itemFields.has(name) && !isItemField(part, name),
@@ -26,13 +26,16 @@ export function preservePart(part: Part): { readonly providerData?: Record<strin
   return { providerData: { [key]: Object.fromEntries(rest) as JsonObject } };
 }
 
-/** The item holds the name of a call and the value of an output, but not those of custom parts. */
+/**
+ * True if the item itself holds the field. An item holds the name of a call and the value of an output.
+ * It does not hold the name and value of a custom part.
+ */
 function isItemField({ kind }: Part, name: string): boolean {
   if (name === 'name') return kind === 'tool_call' || kind === 'tool_result';
   return name === 'value' && (kind === 'structured' || kind === 'tool_result');
 }
 
-/** Reads what `preservePart` stored, if the item came from Millrace. */
+/** Returns the fields that `preservePart` stored. Undefined if the item did not come from Millrace. */
 export function preservedPart(item: {
   readonly providerData?: Readonly<Record<string, unknown>> | undefined;
 }): PreservedPart | undefined {

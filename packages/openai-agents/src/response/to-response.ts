@@ -40,7 +40,7 @@ function toUsage({ input, output, cacheRead, cacheWrite, reasoning }: MillraceUs
   };
 }
 
-/** A part and the id of its SDK item, which its deltas also use. */
+/** A part, and the id of its SDK item. The events of its deltas have the same id. */
 export interface IdentifiedPart {
   readonly id: string;
   readonly part: Part;
@@ -60,7 +60,10 @@ const defaultRefusal: AssistantContent = {
   refusal: 'The model refused to answer without a reason',
 };
 
-/** Without a message the SDK would repeat the request forever. An empty answer is an answer too. */
+/**
+ * True if an empty message has to be added. Without a message the SDK would repeat the request forever,
+ * although an empty answer is an answer too.
+ */
 function isEmptyAnswer(items: readonly AgentOutputItem[], { reason }: Stop): boolean {
   if (reason === 'pause' || reason === 'tool_use') return false;
   return items.every(({ type }) => type === 'reasoning');
@@ -86,8 +89,8 @@ function toOutputItem(id: string, part: Part, stop: Stop | undefined): AgentOutp
     case 'media':
       return imageMessage(id, part);
     case 'custom':
-      // Only the vendor can read a custom part. The SDK passes reasoning items on unchanged, so it
-      // is sent as one.
+      // Only the vendor can read a custom part. It is sent as a reasoning item, because the SDK passes
+      // reasoning items on unchanged.
       return { type: 'reasoning', id, content: [], ...preservePart(part) };
     case 'tool_result':
     case 'file':
@@ -124,7 +127,7 @@ function message(
   return { type: 'message', role: 'assistant', id, status, content: [content] };
 }
 
-/** The URL of an attachment for the SDK. Undefined for a blob and for a file of a provider. */
+/** Returns the URL of an attachment for the SDK. Undefined for a blob and for a file of a provider. */
 export function toUrl({ source, mimeType }: MediaPart | FilePart): string | undefined {
   switch (source.type) {
     case 'bytes':

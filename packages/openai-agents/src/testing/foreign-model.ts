@@ -3,7 +3,8 @@ import { type Model, type ModelProvider, type StreamEvent, Usage } from '@openai
 type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['output'];
 
 /**
- * A model from another vendor: it streams text without ids, and sends everything else at the end.
+ * Returns a model like that of another vendor. It streams text without ids, and sends everything else at
+ * the end.
  */
 export function foreignModels(answers: readonly Output[]): ModelProvider {
   let count = 0;

@@ -3,7 +3,10 @@ import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted
 import { Agent, type ModelProvider, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
 
-/** Without a key and a network. Tracing is off, because the SDK would send traces to OpenAI. */
+/**
+ * Returns a runner that needs no key and no network. Tracing is off, because the SDK would send traces to
+ * OpenAI.
+ */
 export const runnerOf = (modelProvider: ModelProvider): Runner =>
   new Runner({ modelProvider, tracingDisabled: true });
 
@@ -35,7 +38,7 @@ export const miller = Agent.create({
 
 export const thought: Part = { kind: 'reasoning', form: 'summary', text: 'Is it wet?' };
 
-/** A turn with a tool call, one with a hand-off, and the final answer. */
+/** A script with a tool call, a hand-off and the final answer, each in its own turn. */
 const handoffScript: readonly ScriptEntry[] = [
   response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' })),
   response(call('c2', 'transfer_to_Baker')),

@@ -9,7 +9,7 @@ import {
 } from '@millrace/server';
 import { onTestFinished } from 'vitest';
 
-/** A server with one agent on its own port, and the views of its clients. */
+/** Starts a server with one agent on its own port. Returns functions that show what its clients see. */
 export async function startTestServer(agent: ServedAgent) {
   const server = createServer({ tokens: 'none', agents: [agent] });
   const { url } = await server.listen({ port: 0 });
@@ -60,7 +60,7 @@ function resultIn<T>(line: string): T {
   return result as T;
 }
 
-/** A short form of a message, without common fields. */
+/** Returns a short form of a message, without common fields. */
 export function summarize(content: TaskMessage['content']): string {
   switch (content.type) {
     case 'text':

@@ -19,26 +19,26 @@ import {
   thoughtPiece,
 } from './streamed-texts.ts';
 
-/** A `StreamedRunResult`, or any stream of such events. */
+/** A `StreamedRunResult` of the SDK, or any stream of the same events. */
 export interface RunEvents extends AsyncIterable<RunStreamEvent> {
   readonly newItems?: readonly RunItem[];
   readonly rawResponses?: readonly { readonly output: readonly AgentOutputItem[] }[];
 }
 
 /**
- * Converts a streamed run to the updates that a sync agent yields. Text and reasoning are streamed;
- * calls, results and hand-offs are sent whole. Each message has its own index. If the run fails,
- * the error is thrown after all output, and the server keeps open messages as partial. If the
- * reader leaves, the run is stopped.
+ * Converts a streamed run to the updates that a sync agent yields. Text and reasoning are streamed.
+ * Calls, results and hand-offs are sent as a whole. Each message has its own index. If the run fails, the
+ * error is thrown after all output, and the server keeps open messages as partial. If the reader stops
+ * reading, the run is stopped.
  */
 export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateInput> {
   const updates = new RunUpdates();
   const earlier = new Set(itemsSoFar(run));
   try {
-    // Not `yield*`: in an async generator it costs four more promises per update.
+    // `yield*` is not used, because in an async generator it costs four more promises per update.
     for await (const event of run) for (const update of updates.convert(event)) yield update;
   } catch (error) {
-    // When a run fails, the SDK drops unread events.
+    // When a run fails, the SDK drops unread events, so their items are sent here.
     const items = itemsSoFar(run).filter((item) => !earlier.has(item));
     for (const rawItem of items) yield* updates.item({ rawItem });
     yield* updates.failedParts(partsBefore(error));
@@ -48,7 +48,8 @@ export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateIn
 }
 
 /**
- * All items so far. If the SDK could not use the last answer, its text and reasoning are included.
+ * Returns all items so far. If the SDK could not use the last answer, its text and reasoning are
+ * included.
  */
 function itemsSoFar({
   newItems = [],
@@ -78,7 +79,8 @@ class RunUpdates {
   }
 
   /**
-   * Converts each item once. Items without a message, such as approval requests, give no update.
+   * Returns the updates for an item, once. Items without a message, such as approval requests, give no
+   * update.
    */
   item(item: Pick<RunItem, 'rawItem'>): readonly UpdateInput[] {
     const { rawItem } = item;
@@ -104,7 +106,7 @@ class RunUpdates {
     }
   }
 
-  /** Sends the parts that a model produced before it failed. */
+  /** Returns the updates for the parts that a model produced before it failed. */
   failedParts(parts: readonly IdentifiedPart[]): readonly UpdateInput[] {
     return parts.flatMap(({ id, part }) => {
       if (part.kind === 'text') return remainingText(this.#texts, id, part.text, textPiece);

@@ -3,7 +3,7 @@ import type { ContentInput } from '@millrace/server';
 import type { protocol } from '@openai/agents';
 import { preservedPart } from '../response/preserved-part.ts';
 
-/** Converts a message of the model: data if the request had a schema, otherwise text. */
+/** Converts a message of the model. It becomes data if the request had a schema, otherwise text. */
 export function messageContent({ content }: protocol.AssistantMessageItem): ContentInput {
   const author = 'agent';
   const [first] = content;
@@ -22,7 +22,8 @@ function textIn(content: protocol.AssistantMessageItem['content'][number]): stri
 }
 
 /**
- * Converts a call. Arguments that are not an object are wrapped, because the wire requires objects.
+ * Converts a call. Arguments that are not an object are wrapped in one, because the wire requires an
+ * object.
  */
 export function callContent(call: protocol.ToolCallItem): ContentInput {
   const head = { type: 'tool_request', author: 'agent', tool_call_id: callIdOf(call) } as const;

@@ -1,13 +1,13 @@
 import type { UpdateDelta, UpdateInput } from '@millrace/server';
 
-/** A streamed text: the index of its message and the part that was sent. */
+/** A streamed text: the index of its message, and the text that was sent so far. */
 interface StreamedText {
   readonly index: number;
   text: string;
   isDone: boolean;
 }
 
-/** The streamed texts by the ids of the SDK's items. Each has its own message index. */
+/** The streamed texts, by the ids of the SDK's items. Each text has its own message index. */
 export class StreamedTexts {
   readonly #streamed = new Map<string, StreamedText>();
   readonly #takeIndex: () => number;
@@ -51,7 +51,10 @@ export class StreamedTexts {
     return [...this.#streamed.keys()].flatMap((id) => this.close(id));
   }
 
-  /** Returns the index of the text, or a new one, for the message that replaces it. */
+  /**
+   * Returns the message index of the text, for the message that replaces it. If there is no such text, it
+   * returns a new index.
+   */
   take(id: string): number {
     const index = this.#streamed.get(id)?.index ?? this.#takeIndex();
     this.#streamed.delete(id);
@@ -69,7 +72,7 @@ export function textPiece(text: string): Piece {
   return { text, delta: { type: 'text', text_delta: text } };
 }
 
-/** A piece of JSON text. */
+/** Returns a piece of JSON text. */
 export function dataPiece(text: string): Piece {
   return { text, delta: { type: 'data', data_delta: text } };
 }

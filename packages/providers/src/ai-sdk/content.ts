@@ -13,7 +13,7 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 
-/** The kinds of file data that this package sends. The SDK has more. */
+/** The kinds of file data that this package sends. The SDK has other kinds too. */
 export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;
 
 interface SentFile extends LanguageModelV4FilePart {
@@ -21,8 +21,8 @@ interface SentFile extends LanguageModelV4FilePart {
 }
 
 /**
- * Converts an attachment. Most packages throw for unusual types, in this request and every later
- * one. Such attachments are described as text.
+ * Converts an attachment to a file, or to text that describes it. Most packages throw for unusual
+ * types, and would do so again in every later request.
  */
 export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
   const type = mediaTypeOf(attachmentContent(part));
@@ -30,7 +30,7 @@ export function attachmentPart(part: Attachment): SentFile | LanguageModelV4Text
   return isTold ? { type: 'text', text: describeAttachment(part) } : filePart(part);
 }
 
-/** The package decides whether its model accepts one of these types. */
+/** The media types that are sent as files. The package decides whether its model accepts them. */
 const nativeTypes =
   /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
 

@@ -20,8 +20,8 @@ interface Failure {
 }
 
 /**
- * Converts what a model threw or streamed as an error. Packages put the request and unreadable data
- * into their errors, so only the fields listed here are kept.
+ * Converts an error that a package threw or streamed. Errors of packages can contain the request
+ * and unreadable data, so the result contains only the fields that are read here.
  */
 export function failureOf(given: unknown, isAnswered: boolean): Failure {
   if (isOwnError(given)) return { error: given };
@@ -35,7 +35,10 @@ const isOwnError = (error: unknown) =>
   isMillraceError(error) ||
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
 
-/** A programming error before the response concerns the request. A retry would fail again. */
+/**
+ * Returns the error of a call that failed before the response. A TypeError or RangeError means that
+ * the package could not use the request, so a retry would fail again.
+ */
 function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
@@ -44,17 +47,17 @@ function requestFault(thrown: ThrownError): unknown {
 
 const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;
 
-/** The error of a request that got an error response or no response. */
+/** Returns the error of a request that got an error response or no response. */
 function apiFault(thrown: ThrownError): unknown {
   const { status, body, data, cause, message } = thrown;
   if (status === undefined || status < 400) {
-    // The cause contains the broken connection, or the data that was unreadable.
+    // The cause is the broken connection, or describes the unreadable data.
     if (cause?.isFromApi) return apiFault(cause);
     if (cause !== undefined) return faultOf({ ...cause, message: cause.message || message }, true);
     const report = errorReportInData(data) ?? errorReportOfText(body || message);
     return new WireFault(report);
   }
-  // An empty body is different from a body that the package did not keep.
+  // `body` is undefined only if the package did not keep the body. An empty body is read as text.
   return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
@@ -63,7 +66,7 @@ function errorReportOfData({ data, message, type }: ThrownError): ErrorReport {
   return type === undefined ? report : { ...report, codes: [...report.codes, type] };
 }
 
-/** The errors that packages throw themselves. */
+/** The kinds of the errors that packages create themselves, by name. */
 const kindByErrorName: Readonly<Record<string, ProviderErrorKind>> = {
   AI_LoadAPIKeyError: 'auth',
   AI_LoadSettingError: 'invalid_request',
@@ -81,7 +84,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   const { name, message, error } = thrown;
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
     return unreadableFault(thrown);
-  // The message of this error would quote the data.
+  // The message of this error quotes the data, so it is replaced.
   if (message.startsWith('Invalid response data'))
     return fault('protocol_error', 'the response data is invalid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
@@ -92,7 +95,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   if (isTransport || isNetwork(thrown)) {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
-  // A bug in the package, probably caused by an unexpected response.
+  // The error is a bug in the package, probably caused by an unexpected response.
   if (isMistake(error)) return error;
   const codes = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
   const report = errorReportOfText(message);
@@ -102,7 +105,10 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   });
 }
 
-/** The data that a package cannot read can be an error of the provider in an unknown format. */
+/**
+ * Returns the error for data that a package could not read. The data can be an error of the
+ * provider in a format that the package does not know.
+ */
 function unreadableFault({ value }: ThrownError): WireFault {
   const report = value === undefined ? undefined : errorReportInData(value);
   if (report !== undefined) return new WireFault(report);
@@ -118,7 +124,7 @@ function isNetwork({ code, message, error }: ThrownError): boolean {
   );
 }
 
-/** The stop reasons that all packages use. */
+/** Maps the finish reasons that all packages use. */
 const stopReasons: StopReasons = {
   stop: 'stop',
   length: 'length',
@@ -126,13 +132,15 @@ const stopReasons: StopReasons = {
   'content-filter': 'content_filter',
 };
 
-/** Provider reasons that are more precise than the unified reason of the package. */
+/**
+ * Maps finish reasons of providers that are more precise than the unified reason of the package.
+ */
 const exactReasons: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
   pause_turn: 'pause',
 };
 
-/** The finish reason of the package and the one of the provider. */
+/** The unified finish reason of the package, and the reason that the provider sent. */
 export interface Finish {
   readonly unified: string;
   readonly raw: string | undefined;
@@ -144,8 +152,8 @@ export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
 }
 
 /**
- * Throws if the response did not end normally. Packages also finish a stream that was cut off: as
- * `interrupted`, or without a reason of the provider.
+ * Throws if the response did not end normally. Packages also finish a stream that was cut off. They
+ * then report `interrupted`, or no reason of the provider.
  */
 export function checkFinish({ unified, raw }: Finish): void {
   const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
@@ -164,7 +172,7 @@ export function stopOfFinish({ unified, raw }: Finish, hasClientCalls: boolean):
   return { ...stopOf(unified, stopReasons, hasClientCalls), raw: raw ?? unified };
 }
 
-/** Null for values that JSON cannot represent. */
+/** Converts a value to JSON. Returns null for values that JSON cannot represent. */
 function jsonOrNull(value: unknown): JsonValue {
   try {
     return toJsonValue(value) ?? null;
@@ -174,8 +182,8 @@ function jsonOrNull(value: unknown): JsonValue {
 }
 
 /**
- * The report of an error that is a string or an object: the provider's error, as the package read
- * it.
+ * Returns the report of an error that is a string or a plain object. It is the provider's error, as
+ * the package read it.
  */
 function errorReportOfValue(given: unknown): ErrorReport {
   if (typeof given === 'string') return errorReportOfText(given);
@@ -188,12 +196,15 @@ function errorReportOfText(text: string): ErrorReport {
   return errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
 }
 
-/** The error report in JSON from the provider, if there is one. */
+/** Returns the error report in JSON from the provider, or undefined if there is none. */
 function errorReportInData(data: unknown): ErrorReport | undefined {
   return errorReportIn(jsonOrNull(data));
 }
 
-/** The fields of a package's error, independent of the copy and version of the package. */
+/**
+ * The fields of an error that a package threw. They do not depend on the copy or version of the
+ * package.
+ */
 interface ThrownError {
   readonly error: unknown;
   readonly name: string;
@@ -215,7 +226,10 @@ interface ThrownError {
 /** Maximum depth of causes. Causes can form a cycle. */
 const maxCauses = 4;
 
-/** Undefined for values that are not errors. They are the provider's own error. */
+/**
+ * Reads an error that a package threw. Returns undefined for a value that is not an Error object.
+ * Such a value is the provider's own error, which the package passed on.
+ */
 function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
   if (!isError(error)) return undefined;
   const field = (name: string): unknown => Reflect.get(error, name);
@@ -237,7 +251,7 @@ function readThrownError(error: unknown, causes: number = maxCauses): ThrownErro
   };
 }
 
-/** True also for errors of another realm. */
+/** Returns whether a value is an Error of this realm or another. */
 function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
@@ -247,14 +261,15 @@ function textOrUndefined(value: unknown): string | undefined {
 }
 
 /**
- * The HTTP response that an error describes, so that its status and headers are read like any
- * other.
+ * Creates a response with the status and headers that an error contains, so that they are read like
+ * those of any response.
  */
 function responseOf({ status, headers, isRetryable }: ThrownError): Response | undefined {
   if (status === undefined || status < 200 || status > 599) return undefined;
   const known = toHeaders(headers);
   const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
-  // By default the package derives this from the status. A different value comes from the provider.
+  // By default the package derives `isRetryable` from the status. A different value comes from the
+  // provider.
   if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
     known.set('x-should-retry', String(isRetryable));
   }
@@ -269,7 +284,8 @@ export function toHeaders(given: unknown): Headers {
     try {
       if (typeof value === 'string') headers.set(name, value);
     } catch {
-      // Node's Headers rejects names and values that other transports accept.
+      // The class `Headers` of Node rejects names and values that other transports accept. They are
+      // skipped.
     }
   }
   return headers;

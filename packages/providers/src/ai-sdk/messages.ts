@@ -64,13 +64,14 @@ function userPart(part: ContentPart) {
     : ({ type: 'text', text: textOf(part) } as const);
 }
 
-/** The text, or the JSON of structured output. */
+/** Returns the text of a part, or the JSON text of structured output. */
 function textOf(part: TextPart | StructuredPart): string {
   return part.kind === 'text' ? part.text : JSON.stringify(part.value);
 }
 
 /**
- * Cache hints for providers that need them. Each package reads only the options under its own name.
+ * Returns the provider options that mark a cache point, for the providers that need one. Each
+ * package reads only the options under its own name.
  */
 function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
   const ttl = cache?.longLived ? { ttl: '1h' } : {};
@@ -82,7 +83,9 @@ function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
-/** Converts a part of an assistant message, with the options that the provider needs back. */
+/**
+ * Converts a part of an assistant message. The result has the options that the provider needs back.
+ */
 function assistantContent(part: AssistantPart): AssistantContent {
   const options = optionsOf(part.providerState);
   switch (part.kind) {
@@ -106,7 +109,10 @@ function assistantContent(part: AssistantPart): AssistantContent {
 
 type Options = { readonly providerOptions?: Record<string, JsonObject> };
 
-/** Converts what `HostedBlocks` stored. Empty for parts that prompts cannot express. */
+/**
+ * Converts a part that `HostedBlocks` stored. Returns an empty list for parts that prompts cannot
+ * express.
+ */
 function hostedContent(stored: JsonValue, options: Options): AssistantContent {
   if (!isObject(stored)) return [];
   const toolCallId = textIn(stored, 'toolCallId') ?? '';
@@ -175,16 +181,16 @@ function resultOutput({
     // Some providers reject an empty text.
     return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
   }
-  // This format has no error flag, so the text contains it.
+  // This format has no error flag, so the text says that it is an error.
   const output = isError ? `Error: ${text}` : text;
   const textParts = output === '' ? [] : [{ type: 'text', text: output } as const];
   return { type: 'content', value: [...textParts, ...attachments.map(attachmentPart)] };
 }
 
 /**
- * Removes hosted calls without a result and results without a call. A response that was cut off
- * leaves them, and many providers reject them. A call in the last answer can wait for its result
- * until the user sends a message.
+ * Removes hosted calls without a result, and results without a call. Responses that were cut off
+ * contain them, and many providers reject them. A call in the last answer is kept until the user
+ * sends a message, because its result can still come.
  */
 function withoutUnpairedCalls(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');

@@ -7,20 +7,22 @@ interface ModelStreamOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
-  /** Called immediately when the stream is interrupted. The reader may be busy for a long time. */
+  /**
+   * Called at once when the stream is interrupted, because the reader may be busy for a long time.
+   */
   readonly onInterrupted?: (() => void) | undefined;
 }
 
-/** Maximum number of parts of one read. */
+/** Maximum number of parts that one read returns. */
 const maxPartsPerRead = 256;
 
 /**
- * Number of microtasks to wait for a part before returning what is there. Each stage of the
- * package's stream needs a few microtasks; eight were measured in total.
+ * The number of microtasks to wait for another part before a read returns. Each stage of the
+ * package's stream needs a few microtasks. In a measurement, all stages together needed eight.
  */
 const maxMicrotasks = 32;
 
-/** A read of the package's stream. It keeps its outcome until the reader takes it. */
+/** One read of the package's stream. `outcome` is set when the read ends. */
 interface PendingRead {
   outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
 }
@@ -33,9 +35,15 @@ export class ModelStream {
   #interruption: Interruption | undefined;
   #reader: ReadableStreamDefaultReader<StreamPart> | undefined;
   #pending: PendingRead | undefined;
-  /** Called when the pending read settles, and when there is nothing left to wait for. */
+  /**
+   * Wakes the method that waits for the model. It is called when the pending read ends, and when
+   * there is nothing left to wait for.
+   */
   #wake: () => void = () => {};
-  /** The model's end has arrived. From now on any end of the stream is a normal end. */
+  /**
+   * True after the last part of the answer arrived. From then on, every end of the stream is
+   * normal.
+   */
   #isDraining = false;
   #cancelDrain: () => void = () => {};
 
@@ -60,17 +68,17 @@ export class ModelStream {
       this.#reader = result.stream.getReader();
       return result;
     }
-    // A package that ignores the signal can still return a stream. It must be cancelled.
+    // A package that ignores the signal can still return a stream, which must be cancelled.
     calling.then((late) => late.stream.cancel()).catch(() => {});
     return this.#throw(undefined);
   }
 
   /**
-   * Returns all parts that are available, or an empty list at the end. It waits only if none is
+   * Returns all available parts, or an empty list at the end. It waits only if no part is
    * available. Throws `Interrupted`, or the error of the stream.
    */
   async read(): Promise<readonly StreamPart[]> {
-    // The time that the consumer needs for a step does not count as idle time.
+    // The time that the consumer needs between two reads does not count as idle time.
     this.#deadlines.resume();
     try {
       return await this.#readParts();
@@ -95,7 +103,8 @@ export class ModelStream {
       for (let ticks = 0; ticks < maxMicrotasks && pending?.outcome === undefined; ticks++)
         await undefined;
     }
-    // Packages create the initial warnings themselves, before the model answers.
+    // Packages create the part `stream-start` themselves, before the model answers, so it does not
+    // count as activity.
     if (parts.some(({ type }) => type !== 'stream-start')) {
       this.#deadlines.recordActivity();
       this.#deadlines.recordContent();
@@ -104,7 +113,8 @@ export class ModelStream {
   }
 
   /**
-   * The answer is complete. Reads on for at most this time, so that the connection can be reused.
+   * Called when the answer is complete. Allows further reads for at most this time, so that the
+   * stream can end and its connection can be reused.
    */
   drainFor(ms: number): void {
     this.#isDraining = true;
@@ -143,7 +153,10 @@ export class ModelStream {
     });
   }
 
-  /** There is no part: the stream ended, was cancelled, or failed. */
+  /**
+   * Handles a read without a part: the stream ended, was cancelled, or failed. Throws if that is
+   * not a normal end.
+   */
   #end(outcome: PendingRead['outcome']): void {
     const isOver = outcome !== undefined;
     if (isOver) this.#reader = undefined;
@@ -164,7 +177,7 @@ export class ModelStream {
     this.#options.onInterrupted?.();
   }
 
-  /** Cancels in two ways, because some packages react to only one of them. */
+  /** Cancels the call in two ways, because some packages react to only one of them. */
   #cancel(): void {
     this.#wake();
     if (this.#reader === undefined && this.#interruption === undefined) return;

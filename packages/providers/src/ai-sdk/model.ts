@@ -32,7 +32,7 @@ export type StreamPart =
 
 export type PartOf<Type extends StreamPart['type']> = Extract<StreamPart, { type: Type }>;
 
-/** The result of `doStream`, common to all versions. */
+/** The fields of the result of `doStream` that all versions have. */
 export interface StreamResult {
   readonly stream: ReadableStream<StreamPart>;
   readonly response?: { readonly headers?: Readonly<Record<string, string>> } | undefined;
@@ -58,9 +58,13 @@ export async function callModel(
   }
 }
 
-// Models of earlier versions get the request in their own format, as far as it can express it.
+// The functions below convert a request for earlier versions of the interface. Data that an earlier
+// version cannot express is left out.
 
-/** Version 3 has no `reasoning`, no custom parts, and untagged file data. */
+/**
+ * Converts options to version 3, which has no `reasoning` and no custom parts, and whose file data
+ * has no tag.
+ */
 function toV3({
   reasoning: _,
   ...options
@@ -69,7 +73,10 @@ function toV3({
   return { ...options, prompt } as LanguageModelV3CallOptions;
 }
 
-/** Version 2 also has another type for provider tools, and only one kind of file in results. */
+/**
+ * Converts options to version 2. It also has another type of provider tools, and only one kind of
+ * file in results.
+ */
 function toV2({
   reasoning: _,
   ...options
@@ -132,7 +139,7 @@ function v2File({ data, mediaType }: ResultFile): object {
   return { type: 'media', data: untaggedData(data), mediaType };
 }
 
-/** The data without its tag: base64, or a URL. */
+/** Returns the data without its tag, as bytes, base64 or a URL. */
 function untaggedData(data: SharedV4FileData): Uint8Array | string | URL {
   return data.type === 'url' ? data.url : data.type === 'data' ? data.data : '';
 }

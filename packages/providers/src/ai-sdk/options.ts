@@ -9,15 +9,15 @@ export interface AiSdkOptions
     ModelInfoOptions,
     Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
   /**
-   * Texts to remove from errors. The API key of the package is not known here. Pass it, because
-   * only keys of a known format are found automatically. Default: none.
+   * Texts to remove from errors. Pass the API key of the package here, because `fromAiSdk` does not
+   * know it. Only keys of a known format are found without it. Default: none.
    */
   readonly secrets?: readonly (string | undefined)[] | undefined;
 }
 
-/** Values that every call gets in addition to the request. */
+/** Settings that every call gets in addition to the request. */
 export interface CallExtras {
-  /** Headers of every request. Default: none. */
+  /** Headers that every request gets. Default: none. */
   readonly headers?: HeaderOptions | undefined;
   /** Tools that the provider runs itself. Default: none. */
   readonly providerTools?: readonly ProviderTool[] | undefined;

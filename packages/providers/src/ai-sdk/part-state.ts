@@ -9,7 +9,10 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
-/** Converts the SDK's `providerMetadata` of a part to a state that is sent back with the part. */
+/**
+ * Converts the SDK's `providerMetadata` of a part to a state, which is sent back with the part.
+ * Undefined if it is empty.
+ */
 export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
   const data = toJsonValue(metadata);
   if (!isObject(data) || Object.keys(data).length === 0) return undefined;
@@ -17,8 +20,8 @@ export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | u
 }
 
 /**
- * The same for parts that only their provider can read. They always get a state, because they are
- * sent back only with one.
+ * Like `stateOf`, for parts that only their provider can read. Such a part always gets a state,
+ * because a part without a state is not sent back.
  */
 export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState {
   const { provider, model } = owner;
@@ -26,7 +29,8 @@ export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState 
 }
 
 /**
- * The `providerOptions` of a part that is sent back. They contain its earlier `providerMetadata`.
+ * Returns the `providerOptions` of a part that is sent back. They contain the `providerMetadata`
+ * that the part had.
  */
 export function optionsOf(state: ProviderState | undefined): {
   readonly providerOptions?: Record<string, JsonObject>;
@@ -37,8 +41,8 @@ export function optionsOf(state: ProviderState | undefined): {
 }
 
 /**
- * Converts a value of a package to JSON: undefined fields are removed, URLs and dates become
- * strings, bytes become base64. Returns undefined if nothing is left. Throws a `WireFault` for
+ * Converts a value of a package to JSON. It removes undefined fields, and converts URLs and dates
+ * to strings and bytes to base64. Returns undefined if nothing is left. Throws a `WireFault` for
  * values that JSON cannot represent.
  */
 export function toJsonValue(value: unknown): JsonValue | undefined {
@@ -55,8 +59,7 @@ function stringify(value: unknown): string | undefined {
       inner instanceof Uint8Array ? toBase64(inner) : inner,
     );
   } catch {
-    // The value is circular or contains a BigInt. The empty text is invalid JSON, so the caller
-    // throws.
+    // The value is circular or contains a BigInt. The empty text is not JSON, so the caller throws.
     return '';
   }
 }

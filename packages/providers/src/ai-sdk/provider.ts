@@ -23,7 +23,7 @@ import { type PartsContext, PartsReader } from './stream.ts';
 import { completedUsage } from './usage.ts';
 
 /**
- * Creates a provider from a model of any AI SDK provider package: Bedrock, Cohere, and others.
+ * Creates a provider from a model of any AI SDK provider package, such as Bedrock or Cohere.
  *
  * @example
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
@@ -39,7 +39,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     info,
     extras: options,
     transport: createTransport(options),
-    // An environment variable that is not set gives undefined.
+    // The caller may pass an environment variable that is not set, which is undefined.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
   return providerOf(
@@ -54,7 +54,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
   );
 }
 
-/** A model, and what all its calls have in common. */
+/** A model with the settings that all its calls share. */
 interface ModelBinding {
   readonly model: AiSdkModel;
   readonly info: ModelInfo;
@@ -63,7 +63,7 @@ interface ModelBinding {
   readonly secrets: readonly string[];
 }
 
-/** How long to wait for the end of the stream after the answer is complete. */
+/** The time to wait for the end of the stream after the answer is complete, in milliseconds. */
 const streamEndMs = 50;
 
 async function* streamFromModel(
@@ -81,7 +81,7 @@ async function* streamFromModel(
   let end: ResponseEnd;
   try {
     release = await transport.semaphore.acquire(signal);
-    // The signal can be aborted at the moment in which the place becomes free.
+    // The signal can be aborted while the request waits for its place.
     signal?.throwIfAborted();
     stream = new ModelStream({ ...transport, signal, onInterrupted: release });
     const options = callOptions(request, owner, extras);
@@ -109,7 +109,7 @@ async function* streamFromModel(
   yield { deltas: reading.take(), end: { ...end, usage } };
 }
 
-/** Reads one response from its first part to its end, successful or not. */
+/** Reads one response from its first part to its end, whether it succeeds or fails. */
 class ModelResponseReader {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
@@ -133,7 +133,10 @@ class ModelResponseReader {
     this.#errors.redactSecrets(secrets);
   }
 
-  /** Call it before the request is sent. Custom headers can contain secrets too. */
+  /**
+   * Sets the options of the call. Must be called before the request is sent, because custom headers
+   * can contain secrets to redact.
+   */
   setRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
     this.#request = options;
     this.#errors.sentLength = () => bodyLength(options.prompt);
@@ -157,7 +160,9 @@ class ModelResponseReader {
     return taken;
   }
 
-  /** Returns the end after the stream ended. Throws if the answer is not complete. */
+  /**
+   * Returns the end of the response, after the stream ended. Throws if the answer is not complete.
+   */
   finish(): ResponseEnd {
     const stop = this.#reader.finish();
     return { stop, ...this.#endDetails() };
@@ -201,7 +206,10 @@ class ModelResponseReader {
   }
 }
 
-/** In UTF-16 units of JSON. 0 if no request was sent. */
+/**
+ * Returns the length of the prompt and the tools as JSON, in UTF-16 units. It is 0 if no request
+ * was sent.
+ */
 function promptLength(options: LanguageModelV4CallOptions | undefined): number {
   if (options === undefined) return 0;
   const { prompt, tools = [] } = options;

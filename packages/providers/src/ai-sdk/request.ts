@@ -54,7 +54,7 @@ function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {
   return { type: 'json', name, schema: schema as Schema } as const;
 }
 
-/** The caller's options, and the cache key for OpenAI's models. */
+/** Returns the caller's provider options, with the cache key for OpenAI's models. */
 function providerOptions({
   providerOptions: options,
   cache,

@@ -24,7 +24,10 @@ export interface PartsContext extends StateOwner {
   readonly request: ModelRequest;
 }
 
-/** Parts that packages add themselves when a stream ends, complete or cut off. */
+/**
+ * The types of parts that packages add themselves when a stream ends, whether it is complete or cut
+ * off.
+ */
 const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'text-end',
   'reasoning-end',
@@ -36,7 +39,7 @@ const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
 ]);
 
 /**
- * Reads one response: stream parts in, deltas to the writer. It has state, but no other side
+ * Reads the stream parts of one response and writes deltas to the writer. It has no other side
  * effects.
  */
 export class PartsReader {
@@ -50,7 +53,7 @@ export class PartsReader {
   usage: ReportedUsage | undefined;
   model: string | undefined;
   responseId: string | undefined;
-  /** What the package reports about the whole response, by provider. */
+  /** The package's data about the whole response, by provider. */
   metadata: JsonObject | undefined;
 
   constructor(context: PartsContext) {
@@ -70,7 +73,7 @@ export class PartsReader {
   }
 
   part(part: StreamPart): void {
-    // Parts after the finish do not belong to the response.
+    // Parts after the finish part do not belong to the response.
     if (this.#finish !== undefined) return;
     if (!closingTypes.has(part.type)) this.#settle();
     switch (part.type) {
@@ -109,13 +112,15 @@ export class PartsReader {
       case 'error':
         throw part.error;
       default:
-        // Warnings, pings, raw chunks, the end of an input, and parts of later versions.
+        // Other parts are ignored: warnings, pings, raw chunks, the end of an input, and parts of
+        // later versions.
         return;
     }
   }
 
   /**
-   * Commits the open parts at the end of the stream. Throws if it was cut off or reports an error.
+   * Commits the open parts at the end of the stream. Throws if the stream was cut off or ended with
+   * an error.
    */
   finish(): Stop {
     const finish = this.#finish;
@@ -160,10 +165,16 @@ export class PartsReader {
   }
 }
 
-/** Longer reports are left out, because they are stored with the end of the response. */
+/**
+ * The maximum length of metadata as JSON. Longer metadata is left out, because it is stored with
+ * the end of the response.
+ */
 const maxMetadataLength = 2 ** 18;
 
-/** Undefined if it is empty, too long, or not JSON. An answer does not fail because of it. */
+/**
+ * Converts the metadata of a response. Returns undefined if it is empty, too long, or not JSON, so
+ * that bad metadata does not fail an answer.
+ */
 function reportedMetadata(metadata: unknown): JsonObject | undefined {
   try {
     const value = toJsonValue(metadata ?? null);
@@ -174,7 +185,7 @@ function reportedMetadata(metadata: unknown): JsonObject | undefined {
   }
 }
 
-/** Converts a file that the model created. */
+/** Converts a file that the model created to a media part. */
 function toMediaPart(part: PartOf<'file'>, owner: StateOwner): MediaPart {
   const metadata = 'providerMetadata' in part ? part.providerMetadata : undefined;
   const providerState = stateOf(owner, metadata);
@@ -198,7 +209,7 @@ function bytesSource(data: string | Uint8Array): Source {
   return { type: 'bytes', bytes };
 }
 
-/** Accepts missing padding and the URL-safe alphabet. */
+/** Decodes base64. Padding may be missing, and the URL-safe alphabet is accepted. */
 function decodeBase64(base64: string): Uint8Array | undefined {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
   return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));

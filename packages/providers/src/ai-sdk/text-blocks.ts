@@ -9,13 +9,13 @@ import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 /** A text or reasoning part while it streams. */
 interface Block {
   append(chunk: string): void;
-  /** The block is complete. `state` is sent back with it. */
+  /** Ends the complete block. `state` is sent back with the part. */
   end(state: ProviderState | undefined): void;
 }
 
 interface OpenBlockEntry<B extends Block> {
   readonly block: B;
-  /** The last value counts, as in the SDK itself. */
+  /** The last metadata that arrived. Later metadata replaces it, as in the SDK itself. */
   metadata: unknown;
 }
 
@@ -25,9 +25,10 @@ interface EndedBlock {
 }
 
 /**
- * The open blocks of one kind, by the ids of the package. Ids can be reused. An end is provisional:
- * packages also end the open blocks of a stream that was cut off, before they report the cut. The
- * end takes effect when another part follows, or when the response is complete.
+ * The open blocks of one kind, by the ids of the package. A package can reuse an id.
+ * The end of a block is provisional, because packages also end the open blocks of a stream that was
+ * cut off, before they report the cut. An end takes effect when another part follows, or when the
+ * response is complete.
  */
 export class OpenBlocks<B extends Block> {
   readonly #owner: StateOwner;
@@ -40,7 +41,7 @@ export class OpenBlocks<B extends Block> {
     this.#create = create;
   }
 
-  /** The open block that began last. */
+  /** Returns the open block that began last. */
   get latest(): B | undefined {
     return [...this.#open.values()].at(-1)?.block;
   }
@@ -88,8 +89,8 @@ export class OpenBlocks<B extends Block> {
 }
 
 /**
- * A text with its citations. The part begins with the first character, so that an empty block
- * creates no part.
+ * A text with its citations. The part begins with the first character, so an empty block creates no
+ * part.
  */
 export class AnswerText implements Block {
   readonly #writer: DeltaWriter;
@@ -127,8 +128,8 @@ export class AnswerText implements Block {
 }
 
 /**
- * A reasoning part. It begins at once, even if no text follows, because providers need it back at
- * its position.
+ * A reasoning part. It begins at once, even if no text follows, because the provider needs it back
+ * at its position.
  */
 export class ReasoningBlock implements Block {
   readonly #owner: StateOwner;
@@ -157,7 +158,7 @@ type CitationOfText = NonNullable<
   Extract<PartOf<'text-end'>, { citations?: unknown }>['citations']
 >[number];
 
-/** Assigns sources to the current text, or to the next one. */
+/** Adds sources to the current text, or to the next text if none is open. */
 export class Sources {
   /** Sources that arrived before any text. */
   #waiting = new Citations();
@@ -175,7 +176,7 @@ export class Sources {
     return taken;
   }
 
-  /** The response is complete. Sources after the last text become a part of their own. */
+  /** Ends the response. Sources that no text followed become a part of their own. */
   end(writer: DeltaWriter): void {
     if (this.#waiting.isEmpty) return;
     writer.whole({ kind: 'custom', name: 'citations', value: this.#waiting.metadata });

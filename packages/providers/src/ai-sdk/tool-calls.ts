@@ -14,10 +14,12 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
 import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
-/** A call that streams, by the id of the package. */
+/** A call that streams. The calls are found by the ids of the package. */
 interface OpenCall {
   readonly call: AiSdkToolCall;
-  /** Deltas of custom tools are plain text. The input is that text as a JSON string. */
+  /**
+   * True for a custom tool, whose deltas are plain text. Its input is that text as a JSON string.
+   */
   readonly isPlainText: boolean;
 }
 
@@ -48,7 +50,7 @@ export class AiSdkToolCalls {
     call.append(isPlainText ? JSON.stringify(delta).slice(1, -1) : delta);
   }
 
-  /** Handles a complete call, streamed before or not. */
+  /** Handles a complete call, whether its input streamed before or not. */
   complete(part: PartOf<'tool-call'>): void {
     const { toolCallId, toolName, input, providerMetadata } = part;
     const whole: WholeCall = {
@@ -61,17 +63,15 @@ export class AiSdkToolCalls {
       return (known ?? this.#create(toolCallId, false).call).complete(whole);
     }
     const isRepeated = known.whole.name === whole.name && known.whole.input === whole.input;
-    // Two calls have the same id. Each needs a result of its own, and so a unique id.
+    // If two different calls have the same id, the second gets a new id, because each call needs
+    // its own result.
     if (!isRepeated)
       this.#add(new AiSdkToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(
         whole,
       );
   }
 
-  /**
-   * Called if the provider runs the call itself. Removes the call and returns its part, if one was
-   * started.
-   */
+  /** Removes a call that the provider runs itself. Returns its part if the part has begun. */
   release(id: string): TextWriter | undefined {
     const entry = this.#open.get(id);
     if (entry === undefined || entry.call.whole !== undefined) return undefined;
@@ -79,7 +79,7 @@ export class AiSdkToolCalls {
     return entry.call.handOver();
   }
 
-  /** Called at the end of the response. Returns true if there is a call to run. */
+  /** Ends the response. Returns whether the client must run a call. */
   end(): boolean {
     for (const call of this.#calls) call.end();
     return this.#calls.some(({ whole }) => whole !== undefined);
@@ -99,7 +99,7 @@ export class AiSdkToolCalls {
   }
 }
 
-/** A complete call, as the package reports it. */
+/** A complete call that the package reported. */
 interface WholeCall {
   readonly name: string;
   readonly input: string;
@@ -107,13 +107,14 @@ interface WholeCall {
 }
 
 /**
- * A call for the client while it streams. It is committed only at the end of the response: packages
- * also report the incomplete calls of a stream that was cut off, before they report the cut.
+ * A call for the client while it streams. It is committed only at the end of the response. The
+ * reason is that packages also report the incomplete calls of a stream that was cut off, before
+ * they report the cut.
  */
 class AiSdkToolCall {
   readonly #writer: DeltaWriter;
   readonly #id: ToolCallId;
-  /** The input that has streamed so far. It is read only when the call is complete. */
+  /** The input that has streamed so far. It is compared when the call is complete. */
   #streamed = '';
   #part: TextWriter | undefined;
   #name = '';
@@ -141,8 +142,8 @@ class AiSdkToolCall {
   }
 
   /**
-   * Sets the final input. A missing end is appended now; a different input replaces the part at the
-   * end of the response.
+   * Sets the final input. If it continues the streamed input, the rest is appended now. A different
+   * input replaces the part at the end of the response.
    */
   complete(whole: WholeCall): void {
     if (whole.name === '') throw fault('protocol_error', 'a tool call has no name');
@@ -151,7 +152,7 @@ class AiSdkToolCall {
     if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
   }
 
-  /** Called at the end of the response. Retracts a call that was never completed. */
+  /** Ends the response. Retracts a call that was never completed. */
   end(): void {
     if (this.#whole === undefined) return this.#part?.retract('cut');
     const { name, input, providerState } = this.#whole;
@@ -165,7 +166,9 @@ class AiSdkToolCall {
     });
   }
 
-  /** Called if the provider runs the call itself. Returns the part, so that it can be replaced. */
+  /**
+   * Returns the part of a call that the provider runs itself, so that the caller can replace it.
+   */
   handOver(): TextWriter | undefined {
     const part = this.#part;
     this.#part = undefined;
@@ -177,7 +180,7 @@ class AiSdkToolCall {
   }
 }
 
-/** The id of the package, or a new one if it is not valid. */
+/** Returns the id of the package as a tool call id, or a new id if it is not valid. */
 function validCallId(id: unknown, ids: Ids): ToolCallId {
   try {
     return toolCallId(String(id ?? ''));
@@ -192,11 +195,13 @@ type HostedPart =
   | PartOf<'reasoning-file'>
   | PartOf<'tool-approval-request'>;
 
-/** Parts that only the provider understands. They are stored as they came and sent back later. */
+/**
+ * Stores parts that only the provider understands. They are stored unchanged and sent back later.
+ */
 export class HostedBlocks {
   readonly #writer: DeltaWriter;
   readonly #owner: StateOwner;
-  /** Preliminary results, by the id of their call. */
+  /** Preliminary results, by the id of the call. */
   readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
 
   constructor(writer: DeltaWriter, owner: StateOwner) {
@@ -204,7 +209,7 @@ export class HostedBlocks {
     this.#owner = owner;
   }
 
-  /** Stores the part. It replaces `instead`, a part that was started as a client call. */
+  /** Stores the part. It replaces `instead`, which had begun as a call for the client. */
   keep(part: HostedPart, instead?: PartWriter | undefined): void {
     const { providerMetadata, ...rest } = part;
     const block = {
@@ -231,7 +236,7 @@ export class HostedBlocks {
     if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
   }
 
-  /** Called at the end of the response, which makes the remaining results final. */
+  /** Ends the response. The remaining preliminary results become final. */
   end(): void {
     for (const id of [...this.#results.keys()]) this.#commit(id);
   }

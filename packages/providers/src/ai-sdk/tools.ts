@@ -14,7 +14,9 @@ export type Schema = LanguageModelV4FunctionTool['inputSchema'];
 
 type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
 
-/** The tools of a request and the provider's own tools, with the tool choice. */
+/**
+ * Returns the options for the tools of a request, the provider's own tools, and the tool choice.
+ */
 export function toolOptions(
   { tools = [], toolChoice }: ModelRequest,
   extras: CallExtras,

@@ -3,7 +3,10 @@ import { countIn, isObject, objectIn } from '../json/fields.ts';
 import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
-/** The usage that the model reported. Undefined values were not reported. */
+/**
+ * The usage that the model reported. `input` and `output` are undefined if the model did not report
+ * them.
+ */
 export interface ReportedUsage {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -30,7 +33,7 @@ function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefin
   };
 }
 
-/** Version 2 of the interface has a flat format. */
+/** Reads the usage of version 2 of the interface, which has a flat format. */
 function flatUsage(reported: JsonObject): ReportedUsage {
   return {
     input: countIn(reported, 'inputTokens'),
@@ -46,7 +49,10 @@ function sumIn(counts: JsonObject | undefined, keys: readonly string[]): number 
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Completes the reported usage with an estimate. Totals are never smaller than their parts. */
+/**
+ * Fills missing numbers of the reported usage with an estimate. A total is never smaller than its
+ * parts.
+ */
 export function completedUsage(reported: ReportedUsage | undefined, estimate: () => Usage): Usage {
   const estimated = reported?.input === undefined || reported.output === undefined;
   const likely = estimated ? estimate() : noUsage;

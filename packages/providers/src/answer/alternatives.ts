@@ -2,13 +2,13 @@ import { alternativeName, type DeltaWriter, type JsonObject } from '@millrace/co
 import type { ModelRequest } from '../contract/model-request.ts';
 import { type LogprobEntry, Logprobs } from './logprobs.ts';
 
-/** More answers than any provider returns for one request. */
+/** Maximum number of answers that are collected. No provider returns so many. */
 const maxAnswers = 128;
 
-/** In UTF-16 units, for each answer. */
+/** Maximum length of one answer, in UTF-16 units. */
 const maxLength = 2 ** 20;
 
-/** Collects the answers other than the first. They become custom parts at the end. */
+/** Collects all answers except the first. They become custom parts at the end of the response. */
 export class Alternatives {
   readonly #answers = new Map<number, Alternative>();
   readonly #expected: number;
@@ -17,7 +17,7 @@ export class Alternatives {
     this.#expected = candidates - 1;
   }
 
-  /** True if no answer is missing or incomplete. */
+  /** Whether all requested answers arrived and are complete. */
   get areFinished(): boolean {
     if (this.#answers.size < this.#expected) return false;
     for (const { stop, isEmpty } of this.#answers.values())
@@ -25,7 +25,10 @@ export class Alternatives {
     return true;
   }
 
-  /** Undefined if there are too many answers. */
+  /**
+   * Returns the answer with this index, and creates it if it is new. Returns undefined if there are
+   * too many answers.
+   */
   at(index: number): Alternative | undefined {
     const known = this.#answers.get(index);
     if (known !== undefined) return known;
@@ -35,7 +38,7 @@ export class Alternatives {
     return answer;
   }
 
-  /** Writes one part for each answer, in the order of their numbers. */
+  /** Writes one part for each answer, in the order of their indices. */
   write(writer: DeltaWriter): void {
     const sorted = [...this.#answers].sort(([a], [b]) => a - b);
     for (const [index, answer] of sorted) {
@@ -63,7 +66,7 @@ export class Alternative {
     return this.stop === undefined && this.#left === maxLength;
   }
 
-  /** In UTF-16 units. */
+  /** The length of the collected text, in UTF-16 units. */
   get length(): number {
     return maxLength - this.#left;
   }
@@ -76,7 +79,10 @@ export class Alternative {
     this.#reasoning += this.#taken(chunk);
   }
 
-  /** `key` identifies the call within the answer. The name and the arguments can come in pieces. */
+  /**
+   * Adds to a tool call. `key` identifies the call within the answer. The arguments can arrive in
+   * pieces, but the name arrives whole.
+   */
   call(key: string, name: string | undefined, chunk: string): void {
     let call = this.#calls.get(key);
     if (call === undefined) {

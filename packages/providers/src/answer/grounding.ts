@@ -3,18 +3,18 @@ import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json
 import { type Citation, Citations } from '../wire/citations.ts';
 import { ratingOf } from './reported-details.ts';
 
-/** Far more than any answer has. */
+/** Maximum number of passages with sources. No answer has so many. */
 const maxSupports = 1024;
 
 /**
- * The sources of an answer: citations, the searches that found them, the passages that rest on them,
- * and the web pages that were read. Events repeat and extend them.
+ * The sources of an answer: citations, the searches that found them, the passages that they
+ * support, and the web pages that were read. Later events of a response repeat and extend them.
  */
 export class Sources {
   readonly #citations = new Citations();
   #grounding: JsonObject = {};
 
-  /** Reads the fields of a candidate. Returns true if there was something new. */
+  /** Reads the sources in a candidate. Returns whether any of them are new. */
   read(candidate: JsonObject): boolean {
     const chunks = objectsIn(objectIn(candidate, 'groundingMetadata'), 'groundingChunks');
     const cited = chunks.map(chunkCitation);
@@ -27,7 +27,7 @@ export class Sources {
     return added.length > 0 || isMore;
   }
 
-  /** As metadata of the text. */
+  /** Returns the sources as metadata of the text. */
   get metadata(): JsonObject {
     const hasGrounding = Object.keys(this.#grounding).length > 0;
     return {
@@ -37,7 +37,10 @@ export class Sources {
   }
 }
 
-/** True if a candidate has any of the fields, so that most events need no further look. */
+/**
+ * Returns whether a candidate has a field with sources. Most events have none and need no further
+ * check.
+ */
 export function hasSources(candidate: JsonObject): boolean {
   return (
     candidate['groundingMetadata'] !== undefined ||
@@ -102,7 +105,7 @@ function chunkCitation(chunk: JsonObject): Citation {
   return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: chunk };
 }
 
-/** Works that the answer quotes. */
+/** Returns citations of the works that the answer quotes. */
 function quotedIn(candidate: JsonObject): readonly Citation[] {
   const quoted = objectIn(candidate, 'citationMetadata');
   return ['citationSources', 'citations']
@@ -114,7 +117,7 @@ function quotedIn(candidate: JsonObject): readonly Citation[] {
     }));
 }
 
-/** The safety ratings of a candidate, or of the prompt. */
+/** Returns the safety ratings of a candidate, or of the prompt. */
 export function ratingsIn(
   rated: JsonObject | undefined,
   about: SafetyRating['about'],

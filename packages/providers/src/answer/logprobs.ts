@@ -1,10 +1,10 @@
 import type { DeltaWriter, JsonObject, JsonValue } from '@millrace/core';
 import { isObject, objectsIn } from '../json/fields.ts';
 
-/** One token of an answer in our format: `{ token, logprob, top? }`. */
+/** The log probability of one token, in Millrace's format: `{ token, logprob, top? }`. */
 export type LogprobEntry = JsonObject;
 
-/** Tokens and their alternatives. More of them would not fit into the metadata of a part. */
+/** Maximum number of tokens and alternatives. More would not fit into the metadata of a part. */
 const maxTokens = 100_000;
 
 /** Collects the log probabilities of one part while it streams. */
@@ -24,14 +24,17 @@ export class Logprobs {
     return this.#entries.length === 0;
   }
 
-  /** Writes them as a part, if they belong to no text. */
+  /** Writes the log probabilities as a custom part. Used if they belong to no text. */
   write(writer: DeltaWriter): void {
     if (this.isEmpty) return;
     const { metadata } = this;
     writer.whole({ kind: 'custom', name: 'logprobs', value: null, metadata });
   }
 
-  /** As metadata of the part. `logprobsCut` tells that there were too many tokens. */
+  /**
+   * Returns the log probabilities as metadata of the part. `logprobsCut` is true if there were too
+   * many tokens.
+   */
   get metadata(): JsonObject {
     return { logprobs: this.#entries, ...(this.#left < 0 ? { logprobsCut: true } : {}) };
   }
@@ -49,7 +52,10 @@ export function openaiLogprobs(entries: readonly JsonObject[]): readonly Logprob
   });
 }
 
-/** Reads the format of Gemini: the chosen tokens, and beside them the likely ones of each step. */
+/**
+ * Reads the format of Gemini: one list of chosen tokens, and one list of the likely tokens at each
+ * step.
+ */
 export function geminiLogprobs(result: JsonObject): readonly LogprobEntry[] {
   const steps = objectsIn(result, 'topCandidates');
   const chosen = objectsIn(result, 'chosenCandidates');
@@ -72,7 +78,10 @@ function tokenOf(
   return typeof token === 'string' && typeof logprob === 'number' ? { token, logprob } : undefined;
 }
 
-/** The list of tokens in `logprobs` of a chat choice: of its text, or of its refusal. */
+/**
+ * Returns the log probabilities in `logprobs` of a choice. They belong to its text or to its
+ * refusal.
+ */
 export function chatLogprobs(logprobs: JsonValue | undefined): readonly LogprobEntry[] {
   if (!isObject(logprobs)) return [];
   return openaiLogprobs([...objectsIn(logprobs, 'content'), ...objectsIn(logprobs, 'refusal')]);

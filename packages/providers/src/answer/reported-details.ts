@@ -1,15 +1,17 @@
 import type { Cost, JsonObject, JsonValue, ResponseDetails, SafetyRating } from '@millrace/core';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 
-/** The same fields, with undefined for those that were not reported. */
+/** The fields of `ResponseDetails`. A field is undefined if the provider did not report it. */
 export type Reported = {
   readonly [Name in keyof ResponseDetails]?: ResponseDetails[Name] | undefined;
 };
 
-/** Names and ids are short. A longer text is an error of the server and must not fill the log. */
+/**
+ * Maximum length of a name or id. A longer text is a fault of the server and must not fill the log.
+ */
 const maxTextLength = 1024;
 
-/** Returns the reported fields as details. Undefined if there are none. */
+/** Returns the reported fields as details. Returns undefined if nothing was reported. */
 export function toDetails(reported: Reported): ResponseDetails | undefined {
   const known = Object.entries(reported).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -18,10 +20,13 @@ export function toDetails(reported: Reported): ResponseDetails | undefined {
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** More categories than any filter has. */
+/** Maximum number of ratings. No filter has so many categories. */
 const maxRatings = 256;
 
-/** The ratings of a response. Providers repeat them from chunk to chunk; the last one counts. */
+/**
+ * Collects the ratings of a response. Providers repeat ratings from chunk to chunk. A later rating
+ * replaces an earlier one.
+ */
 export class SafetyRatings {
   readonly #ratings = new Map<string, SafetyRating>();
 
@@ -32,7 +37,7 @@ export class SafetyRatings {
     }
   }
 
-  /** Undefined if there are none. */
+  /** Returns the ratings, or undefined if there are none. */
   get list(): readonly SafetyRating[] | undefined {
     return this.#ratings.size === 0 ? undefined : [...this.#ratings.values()];
   }
@@ -56,7 +61,10 @@ export function ratingOf(
   };
 }
 
-/** Azure's content filter: `{ hate: { filtered, severity }, jailbreak: { filtered, detected } }`. */
+/**
+ * Converts the results of Azure's content filter: `{ hate: { filtered, severity }, jailbreak: {
+ * filtered, detected } }`.
+ */
 export function filterRatings(
   results: JsonObject | undefined,
   about: About,
@@ -72,7 +80,10 @@ export function filterRatings(
   );
 }
 
-/** OpenAI's moderation of a request and its answer, with one result or a list of results each. */
+/**
+ * Converts the results of OpenAI's moderation, for the request and for the answer. Each has one
+ * result or a list.
+ */
 export function moderationRatings(moderation: JsonObject | undefined): readonly SafetyRating[] {
   const sides = [
     ['input', objectIn(moderation, 'input')],
@@ -93,7 +104,10 @@ function moderationResult(about: About, result: JsonObject): readonly SafetyRati
   );
 }
 
-/** A duration in seconds as milliseconds, to the microsecond. */
+/**
+ * Converts seconds to milliseconds, rounded to microseconds. Returns undefined if the value is not
+ * a duration.
+ */
 export function millisOf(seconds: JsonValue | undefined): number | undefined {
   const isTime = typeof seconds === 'number' && seconds >= 0 && Number.isFinite(seconds);
   return isTime ? Math.round(seconds * 1e6) / 1e3 : undefined;
@@ -109,10 +123,10 @@ export function knownNumbers<Name extends string>(
     : (Object.fromEntries(known) as { readonly [N in Name]?: number });
 }
 
-/** Far more kinds than any provider bills. */
+/** Maximum number of billed kinds. No provider bills so many. */
 const maxBilled = 64;
 
-/** The positive counts of an object, by name. Undefined if there are none. */
+/** Returns the positive numbers in these objects, by name. Returns undefined if there are none. */
 export function billedIn(
   ...counts: readonly (JsonObject | undefined)[]
 ): Readonly<Record<string, number>> | undefined {
@@ -125,10 +139,13 @@ export function billedIn(
   return named.length === 0 ? undefined : Object.fromEntries(named);
 }
 
-/** xAI reports exact costs in ticks. 10,000,000,000 ticks are one US dollar. */
+/**
+ * The number of decimals of a cost in ticks, which xAI reports. 10,000,000,000 ticks are one US
+ * dollar.
+ */
 const tickDecimals = 10;
 
-/** The cost in US dollars that a usage reports as a number of dollars or of ticks. */
+/** Returns the cost that a usage reports in US dollars or in ticks. */
 export function reportedCosts(usage: JsonObject): readonly Cost[] {
   const { cost, cost_in_usd_ticks: ticks } = usage;
   if (typeof ticks === 'number' && Number.isSafeInteger(ticks) && ticks > 0) {
@@ -136,7 +153,7 @@ export function reportedCosts(usage: JsonObject): readonly Cost[] {
     const amount = `${digits.slice(0, -tickDecimals)}.${digits.slice(-tickDecimals)}`;
     return [{ amount: withoutZeros(amount), currency: 'USD' }];
   }
-  // Perplexity reports an object with the total.
+  // Perplexity reports an object, which contains the total.
   const dollars = isObject(cost) ? cost['total_cost'] : cost;
   const isCost = typeof dollars === 'number' && dollars > 0 && dollars < 1e9;
   return isCost ? [{ amount: withoutZeros(dollars.toFixed(12)), currency: 'USD' }] : [];
@@ -146,7 +163,7 @@ function withoutZeros(decimal: string): string {
   return decimal.replace(/\.?0+$/, '');
 }
 
-/** The container of code that the provider ran. */
+/** Returns the container in which the provider ran code, or undefined if there is none. */
 export function containerIn(
   container: JsonObject | undefined,
 ): ResponseDetails['container'] | undefined {

@@ -5,15 +5,15 @@ import type { BlockContext, BlockEnd, OpenBlock } from './open-block.ts';
 import { OpenText, OpenThinking } from './text-blocks.ts';
 import { OpenCustom, OpenOutput, OpenToolUse } from './tool-calls.ts';
 
-/** Usually a number. It is only a key, never a position. */
+/** The index of a block, usually a number. It is used only as a key. */
 type Index = JsonValue | undefined;
 
-/** The content blocks of one message, by index. */
+/** The content blocks of one message, by their index. */
 export class MessageBlocks {
   readonly #context: BlockContext;
   readonly #open = new Map<Index, OpenBlock>();
   readonly #starts = new Map<Index, JsonObject>();
-  /** Stopped blocks that need the end of the message before they can be closed. */
+  /** Blocks that have stopped but are closed only at the end of the message. */
   readonly #waiting: OpenBlock[] = [];
   #last: OpenBlock | undefined;
   isEmpty = true;
@@ -52,8 +52,8 @@ export class MessageBlocks {
   }
 
   /**
-   * Closes all blocks at the end of the message. A cut affects the last block and blocks that were
-   * never stopped.
+   * Closes all blocks at the end of the message. If the message was cut off, the cut is in the last
+   * block and in blocks that never stopped.
    */
   stopAll({ isCut, container }: BlockEnd): void {
     const unstopped = [...this.#open.values()];
@@ -63,14 +63,19 @@ export class MessageBlocks {
     for (const block of unstopped) block.close({ isCut, container });
   }
 
-  /** Ignores a start that a proxy repeats. Otherwise one call would become two. */
+  /**
+   * Returns whether a proxy repeats the start of a block. Such a start is ignored, because one call
+   * would become two.
+   */
   #isRepeat(index: Index, block: JsonObject): boolean {
     if (!this.#open.has(index)) return false;
     return JSON.stringify(this.#starts.get(index)) === JSON.stringify(block);
   }
 }
 
-/** The start that a proxy left out, so that no text is lost. */
+/**
+ * Returns the start of a block that a proxy left out, so that the text of the delta is not lost.
+ */
 function impliedStart({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
   if (type === 'text_delta') return { type: 'text' };
   if (type === 'thinking_delta') return { type: 'thinking' };
@@ -95,7 +100,7 @@ function createBlock(start: JsonObject, context: BlockContext): OpenBlock {
   }
 }
 
-/** Redacted thinking arrives complete. Only the provider can read it. */
+/** Writes redacted thinking, which arrives complete. Only the provider can read it. */
 function redactedThinking(start: JsonObject, { writer, state }: BlockContext): OpenBlock {
   const providerState = state({ data: textIn(start, 'data') ?? '' });
   writer.whole({ kind: 'reasoning', text: '', form: 'redacted', providerState });

@@ -2,18 +2,18 @@ import type { JsonObject } from '@millrace/core';
 import type { Message } from '../history/message.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 
-/** The name of the part that stores a container if there is no call to store it with. */
+/** The name of the custom part that stores a container if there is no call to store it with. */
 export const containerName = 'container';
 
-/** True if code in a container made the call and waits for its result. */
+/** Returns whether code in a container made the call. That code waits for the result. */
 export function isProgrammatic(toolUse: JsonObject): boolean {
   const caller = textIn(objectIn(toolUse, 'caller'), 'type');
   return caller !== undefined && caller !== 'direct';
 }
 
 /**
- * The container to continue in: the one that the last answer waits in. Containers live for minutes
- * only, so older ones are not used.
+ * Returns the id of the container in which the last answer waits, or undefined. Containers live
+ * only for minutes, so those of earlier answers are not used.
  */
 export function containerOf(messages: readonly Message[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'assistant');

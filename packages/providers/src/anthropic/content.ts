@@ -11,7 +11,10 @@ import {
 import type { ContentPart } from '../history/message.ts';
 import { withOptions } from '../wire/provider-options.ts';
 
-/** A text block. Undefined for text without visible characters, which the API rejects. */
+/**
+ * Creates a text block. Returns undefined for text without visible characters, which the API
+ * rejects.
+ */
 export function textBlock(text: string): JsonObject | undefined {
   return text.trim() === '' ? undefined : { type: 'text', text };
 }
@@ -30,8 +33,8 @@ export function contentBlock(part: ContentPart): JsonObject | undefined {
 }
 
 /**
- * Converts an attachment. Types that the API would reject, in this request and every later one, are
- * described as text.
+ * Converts an attachment to a block. Types that the API rejects are described as text. Otherwise
+ * this request and every later one would fail.
  */
 export function attachmentBlock(part: Attachment): JsonObject {
   const native = nativeAttachment(part);
@@ -40,7 +43,7 @@ export function attachmentBlock(part: Attachment): JsonObject {
     : withOptions(native, part.options);
 }
 
-/** An image or document block. Undefined for other types. */
+/** Creates an image or document block. Returns undefined for other types. */
 function nativeAttachment(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
@@ -57,14 +60,20 @@ function nativeAttachment(part: Attachment): JsonObject | undefined {
   return { type: 'document', source, ...title };
 }
 
-/** The type to upload a media type as. Undefined if it is not uploaded. */
+/**
+ * Returns the media type to use for an upload. Returns undefined if attachments of this type are
+ * not uploaded.
+ */
 export function storedType(type: string): string | undefined {
   if (isTextType(type)) return 'text/plain';
   const isTaken = type === 'application/pdf' || (imageTypes.test(type) && !type.endsWith('*'));
   return isTaken ? type : undefined;
 }
 
-/** `*` marks a URL whose type is unknown. */
+/**
+ * Matches the image types that the API accepts. `*` stands for the unknown type of an image at a
+ * URL.
+ */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function sourceOf(content: AttachmentContent): JsonObject {

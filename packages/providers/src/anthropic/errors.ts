@@ -15,7 +15,7 @@ const stopReasons: StopReasons = {
 
 const completeReasons: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
 
-/** True if the message stopped before the model was finished. */
+/** Returns whether the message stopped before the model was finished. */
 export function isCutShort(reason: string | undefined): boolean {
   return reason === undefined || !completeReasons.has(stopOf(reason, stopReasons, true).reason);
 }
@@ -35,7 +35,7 @@ export function stopOfMessage({ reason, details, hasClientCalls, hasOutput }: Me
   const stop: Stop = isOutput
     ? { reason: 'stop', raw: reason }
     : stopOf(reason, stopReasons, hasClientCalls);
-  // The category of content that the provider refuses.
+  // `category` is the category of the content that the provider refused.
   const cause = textIn(details, 'category');
   return cause === undefined ? stop : { ...stop, cause };
 }

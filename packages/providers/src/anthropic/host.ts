@@ -5,22 +5,28 @@ import { readBaseUrl, withQuery } from '../wire/base-url.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { AnthropicOptions } from './options.ts';
 
-/** A place that serves the Messages API, and how requests differ there. */
+/**
+ * A service that offers the Messages API: Anthropic, or a cloud. The fields say how its requests
+ * differ.
+ */
 export interface MessagesHost {
-  /** The owner of state, and the name in `providerOptions`. */
+  /** The name of the service in states of parts and in `providerOptions`. */
   readonly provider: string;
-  /** The base URL of the host's own API. Another one is a server of its own, with its host in the id. */
+  /**
+   * The base URL of the service's own API. With another base URL, the id of the provider contains
+   * the host name.
+   */
   readonly ownBaseUrl?: string | undefined;
   readonly url: (options: AnthropicOptions) => string;
-  /** The URL of the files API. Default: the place has none. */
+  /** Returns the URL of the files API. Undefined if the service has none. */
   readonly filesUrl?: ((options: AnthropicOptions) => string) | undefined;
-  /** Headers that only this place needs, such as those with a version. */
+  /** Returns headers that only this service needs, such as those with a version. */
   readonly headers: (options: AnthropicOptions, betas: readonly string[]) => Headers;
-  /** The header with the key. Not called if the caller sets such a header. */
+  /** Returns the header with the key. Not called if the caller sets such a header. */
   readonly keyHeader: (options: AnthropicOptions) => Headers;
-  /** Fields of the body that name the model, the version and the kind of answer. */
+  /** Returns the fields of the body that name the model, the version and the kind of answer. */
   readonly fields: (options: AnthropicOptions, betas: readonly string[]) => JsonObject;
-  /** Whether instructions inside of the conversation can be system messages. */
+  /** Returns whether instructions inside the conversation can be system messages. */
   readonly takesSystemMessages: (options: AnthropicOptions) => boolean;
   /** See `Wire.authorize`. */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
@@ -34,7 +40,7 @@ const defaultBaseUrl = 'https://api.anthropic.com';
 const defaultVersion = '2023-06-01';
 const keyVariables = ['ANTHROPIC_API_KEY'];
 
-/** Anthropic's own API, and gateways that offer the same. */
+/** Anthropic's own API, and gateways that offer the same API. */
 export const anthropicHost: MessagesHost = {
   provider: 'anthropic',
   ownBaseUrl: defaultBaseUrl,

@@ -22,22 +22,26 @@ export interface MessageTurn {
 interface Conversation {
   readonly system: readonly JsonObject[];
   readonly turns: readonly MessageTurn[];
-  /** How many cache points the conversation has. */
+  /** The number of cache points in the conversation. */
   readonly cachePoints: number;
 }
 
-/** What a model accepts in a conversation. */
+/** The rules that a model has for conversations. */
 interface ConversationRules {
-  /** Whether instructions can be messages of their own. Otherwise the user's turn states them. */
+  /** Whether instructions can be system messages. Otherwise they are part of a user turn. */
   readonly takesSystemMessages: boolean;
-  /** Whether the model continues an assistant turn at the end. Otherwise the API rejects it. */
+  /**
+   * Whether the model continues an assistant turn at the end. Otherwise the API rejects such a
+   * turn.
+   */
   readonly takesPrefill: boolean;
 }
 
 /**
- * Converts messages to the format of the API: the system blocks, and alternating turns of user and
- * assistant. Instructions at the start become the system blocks. Later ones keep their position, so
- * that they do not change the prefix that the provider has cached.
+ * Converts messages to the format of the API: system blocks, and alternating turns of user and
+ * assistant.
+ * Instructions at the start become the system blocks. Later instructions keep their position, so
+ * that the prefix that the provider has cached does not change.
  */
 export function conversationOf(
   messages: readonly Message[],
@@ -74,8 +78,8 @@ export function conversationOf(
 }
 
 /**
- * The role of the turn that a message belongs to. The API accepts a system message only between a
- * user turn and an assistant turn, or after a user turn at the end.
+ * Returns the role of the turn that a message belongs to. The API accepts a system message only
+ * between a user turn and an assistant turn, or at the end after a user turn.
  */
 function turnRole(
   messages: readonly Message[],
@@ -133,7 +137,9 @@ function sentBlocks(
   }
 }
 
-/** The API rejects thinking that comes after the calls that it led to. */
+/**
+ * Returns whether a part is thinking that comes after a tool call. The API rejects such thinking.
+ */
 function isLateThinking(parts: readonly AssistantPart[], index: number): boolean {
   const firstCall = parts.findIndex(({ kind }) => kind === 'tool_call');
   return parts[index]?.kind === 'reasoning' && firstCall >= 0 && firstCall < index;
@@ -145,8 +151,9 @@ function instruction(part: ContentPart, role: string): JsonObject | undefined {
 }
 
 /**
- * The first turn must be the user's. An assistant turn at the end must not end in thinking or white
- * space. A model that does not continue such a turn is asked to by the user.
+ * Returns the turns with a start and an end that the API accepts. The first turn must be a user
+ * turn. An assistant turn at the end must not end in thinking or white space.
+ * For a model that does not continue an assistant turn, a user turn asks it to continue.
  */
 function withValidEnds(
   turns: readonly MessageTurn[],
@@ -166,7 +173,10 @@ function userTurn(text: string): MessageTurn {
   return { role: 'user', content: [{ type: 'text', text }] };
 }
 
-/** The provider paused while its own tool ran. It continues such a turn itself. */
+/**
+ * Returns whether the provider paused while its own tool ran. The provider continues such a turn
+ * itself.
+ */
 function isWaitingForServer({ content }: MessageTurn): boolean {
   const type = String(content.at(-1)?.['type'] ?? '');
   return type.endsWith('_tool_use') && type !== 'tool_use';
@@ -176,7 +186,10 @@ function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-/** Blocks without visible characters were removed before, so each block keeps some text. */
+/**
+ * Removes white space from the end of the last text block. Some text always remains, because blocks
+ * without visible characters were removed before.
+ */
 function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObject[] {
   const last = content.at(-1);
   const text = last?.['type'] === 'text' ? last['text'] : undefined;
@@ -185,7 +198,8 @@ function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObje
 }
 
 /**
- * Converts an assistant part to the block that it came from. Undefined if it cannot be sent back.
+ * Converts an assistant part to the block that it came from. Returns undefined if it cannot be sent
+ * back.
  */
 function assistantBlock(part: AssistantPart): JsonObject | undefined {
   switch (part.kind) {
@@ -201,7 +215,7 @@ function assistantBlock(part: AssistantPart): JsonObject | undefined {
       return hostedBlock(part);
     case 'media':
     case 'file':
-      // From another model. In this API only the user can send images.
+      // The image comes from another model. In this API only the user can send images.
       return { type: 'text', text: `[${part.mimeType}]` };
   }
 }
@@ -216,7 +230,10 @@ function citedText(part: TextPart): JsonObject | undefined {
   return block === undefined || citations.length === 0 ? block : { ...block, citations };
 }
 
-/** The API rejects thinking without a signature. */
+/**
+ * Converts a reasoning part. Returns undefined if it has no signature, because the API rejects such
+ * thinking.
+ */
 function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
   const data = textIn(stateOf(part), 'data');
   if (data !== undefined) return { type: 'redacted_thinking', data };
@@ -237,13 +254,16 @@ function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined
   const content = block['content'];
   return {
     ...block,
-    // Arguments that are not JSON are stored as text, which the API would reject.
+    // Arguments that are not JSON are stored as text, which the API would reject as input.
     ...(typeof block['input'] === 'string' ? { input: {} } : {}),
     ...(content === undefined ? {} : { content: withoutAbortReason(content) }),
   };
 }
 
-/** The API sends the reason why a tool was aborted, but rejects it in the history. */
+/**
+ * Removes the reason why a tool was aborted. The API sends this field, but rejects it in the
+ * history.
+ */
 function withoutAbortReason(content: JsonValue): JsonValue {
   if (Array.isArray(content)) return content.map(withoutAbortReason);
   if (!isObject(content)) return content;
@@ -265,8 +285,9 @@ function toolResultBlock(part: ToolResultPart): JsonObject {
 }
 
 /**
- * Finds hosted calls without a result and results without a call; the API rejects both. A call in
- * the last answer can wait for its result until the user sends a message.
+ * Returns hosted calls without a result, and results without a call. The API rejects both. A call
+ * in the last answer is not returned until the user sends a message, because its result can still
+ * come.
  */
 function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
@@ -301,10 +322,10 @@ function textField(value: JsonValue, key: string): string | undefined {
   return isObject(value) ? textIn(value, key) : undefined;
 }
 
-/** The API accepts no cache point on a thinking block. */
+/** The types of blocks that cannot have a cache point. */
 const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
-/** The mark after which the API stores the prefix. */
+/** Returns the mark of a cache point. The API caches the prefix up to the block with the mark. */
 export function cacheControl(cache: CacheHints | undefined): JsonObject {
   return { type: 'ephemeral', ...(cache?.longLived ? { ttl: '1h' } : {}) };
 }

@@ -11,8 +11,8 @@ export interface AnthropicOptions extends ApiOptions {
   /** The API version. Default: `2023-06-01`. */
   readonly version?: string | undefined;
   /**
-   * Beta features, by their names in the `anthropic-beta` header. Default: none, except those that
-   * the history needs.
+   * Names of beta features for the `anthropic-beta` header. Those that the history needs are added.
+   * Default: none.
    */
   readonly betas?: readonly string[] | undefined;
   /**
@@ -20,30 +20,29 @@ export interface AnthropicOptions extends ApiOptions {
    * Default: the model's own maximum, but at most 64,000. For unknown models: 4,096.
    */
   readonly maxTokens?: number | undefined;
-  /** How to request thinking. Default: by the table of models. */
+  /** How to request thinking. Default: as the table of models says. */
   readonly thinking?: ModelTraits['thinking'] | undefined;
-  /** How to request output with a schema. Default: by the table of models. */
+  /** How to request output with a schema. Default: as the table of models says. */
   readonly structuredOutput?: ModelTraits['structuredOutput'] | undefined;
   /**
-   * Whether instructions inside of the conversation are sent as system messages. Bedrock, Vertex AI
-   * and gateways may reject them. Default: by the table of models, and false with a
-   * `baseUrl`.
+   * Whether instructions inside the conversation are sent as system messages. Bedrock, Vertex AI
+   * and gateways may reject them. Default: as the table of models says, and false with a `baseUrl`.
    */
   readonly systemMessages?: boolean | undefined;
   /**
-   * Tools in the format of the API: those that Anthropic runs, such as `{ type:
-   * 'web_search_20250305', name: 'web_search' }`, and those whose format it defines. A tool replaces
-   * the request's tool of the same name. Default: none.
+   * Tools in the format of the API. Some run at Anthropic, such as `{ type: 'web_search_20250305',
+   * name: 'web_search' }`. For others, Anthropic defines only the format. A tool replaces the
+   * request's tool of the same name. Default: none.
    */
   readonly extraTools?: readonly AnthropicTool[] | undefined;
   /**
-   * Streams arguments as the model writes them, not value by value. They can turn out to be invalid
-   * JSON. Default: false.
+   * If true, arguments stream as the model writes them, instead of value by value. They can turn
+   * out to be invalid JSON. Default: false.
    */
   readonly eagerInputStreaming?: boolean | undefined;
   /**
-   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
-   * Default: attachments are sent inside of each request.
+   * Uploads large attachments once, and requests then contain only their ids. Create it with
+   * `createUploads`. Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
 }
@@ -63,29 +62,32 @@ export const anthropicOptionNames: OptionNames<AnthropicOptions> = {
   uploads: true,
 };
 
-/** The options of a provider, and what they mean for its model. */
+/** The options of a provider, with the traits of its model. */
 export interface AnthropicModel extends AnthropicOptions {
-  /** The provider's id. It contains the host of a server that is not Anthropic's. */
+  /** The provider's id. It contains the host name if the server is not Anthropic's. */
   readonly id: string;
   readonly traits: ModelTraits;
 }
 
 /** How the API of a model differs from that of other models. */
 export interface ModelTraits {
-  /** `adaptive`: by effort. `budget`: by a number of tokens. `none`: the model cannot think. */
+  /**
+   * `adaptive`: thinking is requested by effort. `budget`: by a number of tokens. `none`: the model
+   * cannot think.
+   */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** False for models that always think. */
+  /** Whether the model can answer without thinking. */
   readonly canStopThinking: boolean;
   /** Whether the model accepts `temperature` and `top_p`. */
   readonly takesTemperature: boolean;
   /**
-   * `format`: as text in the requested format. `tool`: as the input of a tool that the model must
-   * call.
+   * `format`: the output is text in the requested format. `tool`: the output is the input of a tool
+   * that the model must call.
    */
   readonly structuredOutput: 'format' | 'tool';
   /**
-   * Whether the model accepts instructions as system messages inside of the conversation. Otherwise
-   * they are part of the user's turn.
+   * Whether the model accepts instructions as system messages inside the conversation. Otherwise
+   * they are part of a user turn.
    */
   readonly systemMessages: boolean;
   /** Whether the model continues an assistant message at the end of the conversation. */
@@ -101,20 +103,20 @@ export interface ModelTraits {
   readonly maxTokens: number;
 }
 
-/** The most that is asked for by default. A model can allow more. */
+/** The highest default for `max_tokens`. A model can allow more. */
 const maxDefaultTokens = 64_000;
 
 /**
- * The default for unknown models. The API requires a maximum, and a server rejects one that exceeds
- * its context, which is often 8,192 tokens.
+ * The default of `max_tokens` for unknown models. The API requires a value. A server rejects a
+ * value that exceeds its context, which is often 8,192 tokens.
  */
 const unknownMaxTokens = 4096;
 
 const commonLevels: readonly ModelEffort[] = ['low', 'medium', 'high'];
 
 /**
- * Returns the traits of a model by what is known about it. Unknown models mostly implement an early
- * version of this API.
+ * Returns the traits of a model from the table of models. For an unknown model, the traits are
+ * those of an early version of the API.
  */
 export function traitsOf(info: ModelInfo): ModelTraits {
   return {

@@ -40,7 +40,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
   const authorize = unlessAuthorized(options.headers, host.authorize);
   const messages = wireProvider(
     {
-      // The clouds have other endpoints for this.
+      // The clouds have other endpoints for counting tokens.
       ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
       ...{ provider, model, info, authorize, frames },
       http: (request) => anthropicRequest(request, known, host),

@@ -51,7 +51,8 @@ export function anthropicRequest(
 }
 
 /**
- * The request for the files API, without content. Throws a TypeError if the place has no such API.
+ * Returns a function that creates the request to the files API, without content. Throws a TypeError
+ * if the host has no files API.
  */
 export function filesRequest(options: AnthropicOptions, host: MessagesHost): () => HttpRequest {
   const { filesUrl, provider } = host;
@@ -81,22 +82,22 @@ function rulesOf(options: AnthropicModel, host: MessagesHost) {
   };
 }
 
-/** The API accepts at most this many cache points in one request. */
+/** The maximum number of cache points that the API accepts in one request. */
 const maxPoints = 4;
 
-/** The cache points that the caller set on tools. */
+/** Returns the number of cache points that the caller set on tools. */
 function ownPoints({ tools = [] }: ModelRequest, { extraTools = [] }: AnthropicOptions): number {
   const given = [...extraTools, ...tools.map((tool) => tool.providerOptions?.anthropic ?? {})];
   return Math.min(maxPoints, given.filter((tool) => 'cache_control' in tool).length);
 }
 
 /**
- * Adds a cache point after the tools, which precede everything else. They stay cached if the
+ * Adds a cache point after the tools. Tools precede everything else, so they stay cached if the
  * instructions change.
  */
 function withCachedTools(fields: JsonObject, control: JsonObject | undefined): JsonObject {
   const tools = objectsIn(fields, 'tools');
-  // The API rejects a point on a tool that is loaded later.
+  // The API rejects a cache point on a tool that is loaded later.
   const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
   if (control === undefined || last < 0 || tools.some((tool) => 'cache_control' in tool))
     return fields;
@@ -121,7 +122,7 @@ function headersFor(
   );
 }
 
-/** All fields of the body except the conversation. */
+/** Returns all fields of the body except the conversation. */
 function settingFields(
   request: ModelRequest,
   options: AnthropicModel,
@@ -148,7 +149,7 @@ function settingFields(
   };
 }
 
-/** A model that must call a tool cannot think first. */
+/** Returns whether the model must call a tool. Such a model cannot think first. */
 function isToolForced({ tool_choice: choice }: ToolFields): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
@@ -166,13 +167,19 @@ function outputConfig(
   return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
 }
 
-/** A schema that cannot be enforced is sent as a format only if the options demand it. */
+/**
+ * Returns the schema for the output format: the strict schema if the API can enforce it, and
+ * otherwise the given one.
+ */
 function formatSchema(schema: JsonObject): JsonObject {
   const strict = strictSchema(schema, anthropicStrictRules);
   return strict.isStrict ? strict.schema : schema;
 }
 
-/** A thinking model accepts neither field, and no model accepts both. */
+/**
+ * Returns the field `temperature` or `top_p`. A thinking model accepts neither, and no model
+ * accepts both.
+ */
 function samplingFields(
   { temperature, topP }: ModelRequest,
   { thinking }: ThinkingFields,
@@ -191,13 +198,13 @@ interface ThinkingFields {
 
 const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
 
-/** The API's minimum budget. */
+/** The minimum thinking budget that the API accepts, in tokens. */
 const minBudget = 1024;
 
-/** Maximum share of the output tokens, so that there is room for an answer. */
+/** The maximum share of the output tokens for thinking. The rest is for the answer. */
 const maxShare = 0.75;
 
-/** The fields that request thinking with the given effort. */
+/** Returns the fields that request thinking with the given effort. */
 function thinkingFields(
   effort: ReasoningEffort | undefined,
   { thinking, canStopThinking, efforts }: ModelTraits,
@@ -218,13 +225,16 @@ function thinkingFields(
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** The fields that turn thinking off because a tool is forced. Some models think by default. */
+/**
+ * Returns the fields that turn thinking off, because a tool is forced. Some models think by
+ * default.
+ */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
   { thinking, canStopThinking, efforts }: ModelTraits,
 ): ThinkingFields {
   if (thinking !== 'adaptive') return {};
-  // The API rejects the highest effort without thinking.
+  // The API rejects the effort `max` without thinking.
   const most = effort === 'max' ? 'high' : effort;
   return {
     ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
@@ -241,8 +251,9 @@ function effortField(
 }
 
 /**
- * With a budget, a turn that continues must have started with thinking. It did not if another model
- * started it, or if its thinking was never signed.
+ * Returns whether the last assistant turn can continue with a thinking budget. The API requires
+ * that the turn started with thinking. That is not so if another model started it, or if its
+ * thinking was never signed.
  */
 function canContinueThinking(all: readonly MessageTurn[]): boolean {
   const turns = all.filter(({ role }) => role !== 'system');
@@ -253,7 +264,10 @@ function canContinueThinking(all: readonly MessageTurn[]): boolean {
   return first === undefined || ['thinking', 'redacted_thinking'].includes(String(first['type']));
 }
 
-/** Blocks that the API accepts only if the beta feature that created them is enabled. */
+/**
+ * Maps types of blocks to the beta feature that created them. The API accepts such a block only if
+ * the feature is enabled.
+ */
 const betaOfBlock: Readonly<Record<string, string>> = {
   compaction: 'compact-2026-01-12',
   fallback: 'server-side-fallback-2026-07-01',
@@ -263,7 +277,7 @@ const betaOfBlock: Readonly<Record<string, string>> = {
 
 const filesBeta = 'files-api-2025-04-14';
 
-/** True if a block, or a block inside of a tool result, names a file. */
+/** Returns whether a block refers to a file, also inside a tool result. */
 function namesFile(block: JsonObject): boolean {
   return (
     textIn(objectIn(block, 'source'), 'type') === 'file' ||
@@ -273,7 +287,7 @@ function namesFile(block: JsonObject): boolean {
 
 const dateLength = '2026-01-12'.length;
 
-/** The requested beta features and those that the history needs, each in one version. */
+/** Returns the requested beta features and those that the history needs, each in one version. */
 function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): readonly string[] {
   const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
   const needed = new Set(
@@ -284,7 +298,7 @@ function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): 
   return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
 }
 
-/** True if two names differ only in the version, which is a date. */
+/** Returns whether two names differ only in their version, which is a date. */
 function isSameFeature(beta: string, other: string): boolean {
   return beta.slice(0, -dateLength) === other.slice(0, -dateLength);
 }

@@ -16,7 +16,10 @@ interface AnthropicReaderOptions {
   readonly outputTool: string | undefined;
 }
 
-/** Reads one message: its start, its blocks, the delta with the stop reason, and its stop. */
+/**
+ * Reads the events of one message: its start, its blocks, the delta with the stop reason, and its
+ * stop.
+ */
 export class AnthropicReader implements WireReader {
   progress: 'reading' | 'over' = 'reading';
   readonly #context: BlockContext;
@@ -113,7 +116,8 @@ export class AnthropicReader implements WireReader {
   }
 
   /**
-   * Proxies can repeat a start. The start of a different message means that two streams were mixed.
+   * Handles a second start. Proxies can repeat the start of a message. The start of a different
+   * message means that two streams were mixed, so it throws.
    */
   #startAgain(id: string | undefined, known: string | undefined): void {
     const isSame = id === known && id !== undefined;
@@ -122,7 +126,7 @@ export class AnthropicReader implements WireReader {
     throw fault('protocol_error', 'another message starts inside this one');
   }
 
-  /** Reads the fields about the end from a message or a message delta. */
+  /** Reads the fields that describe the end, from a message or a message delta. */
   #end(fields: JsonObject | undefined): void {
     this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
     this.#details = objectIn(fields, 'stop_details') ?? this.#details;
@@ -131,7 +135,8 @@ export class AnthropicReader implements WireReader {
   }
 
   /**
-   * A refusal can have no other content. The provider's explanation becomes a text for the user.
+   * Writes the provider's explanation of a refusal as a text, because a refusal can have no other
+   * content.
    */
   #explain(): void {
     const text = textIn(this.#details, 'explanation');
@@ -140,7 +145,7 @@ export class AnthropicReader implements WireReader {
     this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
-  /** The next request continues in this container. */
+  /** Stores the container in a part, so that the next request continues in the same container. */
   #keepContainer(): void {
     if (this.#container === undefined) return;
     const providerState = this.#context.state({});
@@ -153,7 +158,7 @@ function wrongApiFault() {
   return fault('protocol_error', 'the answer does not match the Messages API');
 }
 
-/** The field with the text, for each delta type that has only a text. */
+/** Maps each type of delta that contains only text to the field with the text. */
 const textFields: Readonly<Record<string, string>> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -162,11 +167,11 @@ const textFields: Readonly<Record<string, string>> = {
 
 interface TextAppend {
   readonly text: string;
-  /** The same delta with another text. */
+  /** Creates the same delta with another text. */
   readonly deltaOf: (text: string) => JsonObject;
 }
 
-/** Returns the appended text if the message has no other effect. */
+/** Returns the text that a message appends. Returns undefined if the message has another effect. */
 function textAppendIn(message: JsonObject): TextAppend | undefined {
   const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
   const type = textIn(delta, 'type') ?? '';

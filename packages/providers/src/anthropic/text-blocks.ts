@@ -9,7 +9,7 @@ export class OpenText implements OpenBlock {
   readonly #context: BlockContext;
   #text: TextBlock | undefined;
   readonly #citations = new Citations();
-  /** The original citations. They are sent back with the text. */
+  /** The citations in the provider's format. They are sent back with the text. */
   readonly #cited: JsonObject[] = [];
 
   constructor(context: BlockContext, start: JsonObject) {
@@ -48,8 +48,8 @@ export class OpenText implements OpenBlock {
 }
 
 /**
- * Longer signatures go into the provider state. The signature of hidden thinking contains all of
- * the thinking.
+ * The maximum length of a signature in its own field. A longer one is stored in the provider state.
+ * It can be long, because the signature of hidden thinking contains the whole thinking.
  */
 const maxSignatureLength = 2 ** 16;
 
@@ -57,7 +57,9 @@ const maxSignatureLength = 2 ** 16;
 export class OpenThinking implements OpenBlock {
   readonly #context: BlockContext;
   readonly #part: ReasoningWriter;
-  /** Read only when it is complete. */
+  /**
+   * The thinking so far. It is read only when complete, because reading a growing text copies it.
+   */
   #thinking = '';
   #signature = '';
 
@@ -74,7 +76,7 @@ export class OpenThinking implements OpenBlock {
 
   close(): void {
     const signature = this.#signature;
-    // Lone surrogates are replaced in the part, so the signature would not match.
+    // Lone surrogates are replaced in the part, so the signature would not match the text any more.
     const isSigned = signature !== '' && this.#thinking.isWellFormed();
     if (isSigned) return this.#part.commit(this.#end(signature));
     return this.#thinking === '' ? this.#part.retract('withdrawn') : this.#part.commit();

@@ -23,7 +23,10 @@ export class OpenToolUse implements OpenBlock {
   readonly #context: BlockContext;
   readonly #start: JsonObject;
   readonly #part: TextWriter;
-  /** Read only when they are complete. */
+  /**
+   * The arguments so far. They are read only when complete, because reading a growing text copies
+   * it.
+   */
   #arguments = '';
 
   constructor(context: BlockContext, start: JsonObject) {
@@ -39,8 +42,8 @@ export class OpenToolUse implements OpenBlock {
   }
 
   /**
-   * Only the end of the message tells whether missing arguments mean `{}` or a cut, and in which
-   * container the calling code waits.
+   * True if the call needs data from the end of the message. Only the end shows whether missing
+   * arguments mean `{}` or a cut, and in which container the calling code waits.
    */
   get waitsForMessageEnd(): boolean {
     return isProgrammatic(this.#start) || !this.#hasCompleteInput;
@@ -66,7 +69,7 @@ export class OpenToolUse implements OpenBlock {
   }
 }
 
-/** The provider's id, or a new one if it is not valid or already used. */
+/** Returns the provider's id, or a new id if it is not valid or already used. */
 function uniqueCallId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
   const own = given === undefined ? undefined : validCallId(given);
   const id = own === undefined || usedIds.has(own) ? ids.toolCall() : own;
@@ -87,7 +90,9 @@ export class OpenOutput implements OpenBlock {
   readonly #start: JsonObject;
   readonly #part: TextWriter;
   readonly #name: string;
-  /** Read only when it is complete. */
+  /**
+   * The JSON text so far. It is read only when complete, because reading a growing text copies it.
+   */
   #json = '';
 
   constructor({ writer, request, outputTool = '' }: BlockContext, start: JsonObject) {
@@ -100,7 +105,10 @@ export class OpenOutput implements OpenBlock {
     this.#append(inputFragment(delta));
   }
 
-  /** Only the end of the message tells whether invalid JSON is empty or was cut off. */
+  /**
+   * True if the JSON is not valid yet. Only the end of the message shows whether the output is
+   * empty or was cut off.
+   */
   get waitsForMessageEnd(): boolean {
     return !parseJson(this.#json || initialInput(this.#start)).ok;
   }
@@ -122,8 +130,8 @@ export class OpenOutput implements OpenBlock {
 }
 
 /**
- * Any other block: hosted tools, their results, a compaction, unknown types. It is stored in the
- * provider's format, with the streamed fields filled in.
+ * Any other block, for example of a hosted tool, its result, a compaction, or an unknown type. It
+ * is stored in the provider's format, with the streamed fields filled in.
  */
 export class OpenCustom implements OpenBlock {
   readonly #context: BlockContext;
@@ -171,7 +179,7 @@ export class OpenCustom implements OpenBlock {
     return typeof before === 'string' ? before + text : text;
   }
 
-  /** The streamed value, or the text itself if it is not valid JSON. */
+  /** Returns the streamed value, or the text itself if it is not valid JSON. */
   #input(text: string): JsonValue {
     if (text === '') return this.#start['input'] ?? {};
     const parsed = parseJson(text);

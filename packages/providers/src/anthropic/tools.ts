@@ -10,7 +10,9 @@ export interface ToolFields {
   readonly tool_choice?: JsonObject;
 }
 
-/** The tools of the request, the provider's own tools, and the output tool. */
+/**
+ * Returns the fields for the tools of the request, the provider's own tools, and the output tool.
+ */
 export function toolFields(
   request: ModelRequest,
   options: AnthropicModel,
@@ -19,8 +21,8 @@ export function toolFields(
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted: readonly JsonObject[] = options.extraTools ?? [];
-  // The agent can run a tool of Anthropic's design, such as `bash`. The API rejects a second tool of
-  // that name.
+  // The agent can run a tool that Anthropic defines, such as `bash`. The request then contains only
+  // Anthropic's definition, because the API rejects two tools of the same name.
   const replaced = new Set(hosted.map((tool) => textIn(tool, 'name')));
   const functions = tools.filter(({ name }) => !replaced.has(name));
   const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
@@ -45,10 +47,16 @@ export function toolFields(
   };
 }
 
-/** An output next to other calls could not use their results. */
+/**
+ * Forbids parallel calls. An output that arrives together with other calls could not use their
+ * results.
+ */
 const noParallelCalls = { disable_parallel_tool_use: true };
 
-/** The model must call a tool: one of the request's, or the output tool. */
+/**
+ * Returns a choice that makes the model call a tool: one of the request's tools, or the output
+ * tool.
+ */
 function outputChoice(choice: ToolChoice | undefined): ToolChoice {
   return typeof choice === 'object' ? choice : 'required';
 }
@@ -72,7 +80,7 @@ function toolField(
   return withToolOptions(field, tool, 'anthropic');
 }
 
-/** The API rejects a schema without a type. */
+/** Adds the type `object`, because the API rejects a schema without a type. */
 function objectSchema(schema: JsonObject): JsonObject {
   return { type: 'object', ...schema };
 }
@@ -97,25 +105,25 @@ function choiceField(
   }
 }
 
-/** Leaves room for a number after the name. */
+/** Maximum length of the name, which leaves room for a number at its end. */
 const maxNameLength = 60;
 
 /**
- * The name of the tool that receives the requested output. Undefined if none is needed. It differs
- * from the names of all other tools, so that the reader can recognize its call.
+ * Returns the name of the tool that receives the requested output, or undefined if no such tool is
+ * needed. No other tool has this name, so the reader can recognize its call.
  */
 export function outputToolName(
   { output, tools = [] }: ModelRequest,
   { traits, structuredOutput }: AnthropicModel,
 ): string | undefined {
   if (output === undefined) return undefined;
-  // A format is always enforced. A tool also takes schemas that cannot be enforced.
+  // The API always enforces a format. A tool also accepts schemas that the API cannot enforce.
   const isEnforceable = () => strictSchema(output.schema, anthropicStrictRules).isStrict;
   const isFormat = traits.structuredOutput === 'format' && isEnforceable();
   if ((structuredOutput ?? (isFormat ? 'format' : 'tool')) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';
-  // One name more than there are tools, so that one of them is free.
+  // The list has one name more than there are tools, so at least one name is free.
   const names = [fitting, ...[...taken].map((_, again) => `${fitting}_${again + 1}`)];
   return names.find((name) => !taken.has(name)) ?? fitting;
 }

@@ -9,12 +9,18 @@ const counts = [
   'output_tokens',
 ] as const;
 
-/** The part of the cache writes that lives for one hour. It has a count of its own. */
+/**
+ * The count of cache writes with a lifetime of one hour. They are also part of the other count of
+ * cache writes.
+ */
 const longWrites = 'ephemeral_1h_input_tokens';
 
 type Counts = Partial<Record<(typeof counts)[number] | typeof longWrites, number>>;
 
-/** The usage that the provider reports several times. The last value of each count is used. */
+/**
+ * Collects the usage, which the provider reports several times. The last value of each count is
+ * used.
+ */
 export class AnthropicUsage {
   #counts: Counts | undefined;
   #reasoning = 0;
@@ -24,7 +30,7 @@ export class AnthropicUsage {
   /** The tier that served the request. */
   serviceTier: string | undefined;
 
-  /** `isFinal`: no output follows this report. */
+  /** Adds a report. `isFinal` means that no output follows this report. */
   add(usage: JsonObject | undefined, isFinal: boolean): void {
     if (usage === undefined) return;
     const reported = countsIn(usage);
@@ -35,13 +41,14 @@ export class AnthropicUsage {
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
     this.#reasoning = thinking ?? this.#reasoning;
     if (!Array.isArray(usage['iterations'])) return;
-    // All other iterations are in the totals, or belong to another model and are billed separately.
+    // Only compactions are added. Other iterations are part of the totals, or belong to another
+    // model and are billed separately.
     this.#compactions = objectsIn(usage, 'iterations')
       .filter(({ type }) => type === 'compaction')
       .map(countsIn);
   }
 
-  /** Undefined until a count is reported. */
+  /** The usage so far. Undefined until a count is reported. */
   get total(): Usage | undefined {
     if (this.#counts === undefined) return undefined;
     const all = [this.#counts, ...this.#compactions];
@@ -52,7 +59,7 @@ export class AnthropicUsage {
     const billed = billedIn(this.#served);
     return {
       ...noUsage,
-      // In this API the input does not include cached tokens.
+      // The `input_tokens` of this API do not include cached tokens.
       input: sum('input_tokens') + cacheRead + cacheWrite,
       output: sum('output_tokens'),
       cacheRead,

@@ -8,8 +8,8 @@ export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-// Keep a byte order mark as a normal character: decoding must return exactly the bytes that were
-// encoded.
+// `ignoreBOM` keeps a byte order mark as a normal character, because encoding the text again must
+// give exactly the same bytes.
 const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
@@ -26,7 +26,7 @@ export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-// Every JavaScript engine accepts this many arguments in one call.
+// The number of bytes per call. Every JavaScript engine accepts this many arguments.
 const stride = 8192;
 
 /**
@@ -36,7 +36,7 @@ const stride = 8192;
 export function toLatin1(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += stride) {
-    // A spread call takes five times as long.
+    // Reflect.apply is used because a spread call takes five times as long.
     text += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + stride));
   }
   return text;
@@ -48,7 +48,7 @@ export function fromLatin1(text: string): Uint8Array {
   return bytes;
 }
 
-/** Bytes in a JSON line: readable text if the bytes are valid UTF-8, otherwise base64. */
+/** The form of bytes in a JSON line: readable text if they are valid UTF-8, otherwise base64. */
 type EncodedBytes =
   | { readonly text: string; readonly base64?: undefined }
   | { readonly base64: string; readonly text?: undefined };
@@ -64,7 +64,8 @@ export function encodeBytes(bytes: Uint8Array): EncodedBytes {
 export function decodeBase64(text: string): Uint8Array | undefined {
   try {
     const latin1 = atob(text);
-    // `atob` also accepts spaces and unused trailing bits, so compare with the exact form.
+    // `atob` also accepts spaces and unused trailing bits, so the result is compared with the exact
+    // form.
     return btoa(latin1) === text ? fromLatin1(latin1) : undefined;
   } catch {
     return undefined;

@@ -6,7 +6,7 @@ import type { Redactor } from './redact/redactor.ts';
 type FetchInput = Parameters<typeof fetch>[0];
 type FetchInit = Parameters<typeof fetch>[1];
 
-/** A request and a copy of its body. The original body can still be sent. */
+/** A request with a copy of its body. The original body can still be sent. */
 export interface CapturedRequest {
   readonly method: string;
   readonly url: string;
@@ -14,8 +14,8 @@ export interface CapturedRequest {
   readonly signal: AbortSignal | undefined;
   readonly copy: BodyCopy;
   /**
-   * The arguments for the real fetch. A body that can be read only once is replaced by one branch
-   * of a tee.
+   * The arguments for the real fetch. If the body can be read only once, they contain one branch of
+   * a tee of it.
    */
   readonly send: readonly [FetchInput, FetchInit];
 }
@@ -37,7 +37,10 @@ export function captureRequest(
   };
 }
 
-/** Checks the shape, because a custom fetch may use its own Request class. */
+/**
+ * Returns whether the input is a Request. It checks the shape, because a custom fetch may use its
+ * own Request class.
+ */
 function isRequest(input: FetchInput): input is Request {
   return typeof input === 'object' && 'url' in input;
 }
@@ -57,13 +60,17 @@ function forkBody(input: FetchInput, init: FetchInit): ForkedBody {
   if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) {
     return { copied: new Response(body).body, send: same };
   }
-  // Do not wrap a ReadableStream again: the wrapper could not be cancelled during a pending read.
+  // A ReadableStream is not wrapped again, because the wrapper could not be cancelled during a
+  // pending read.
   const stream = body instanceof ReadableStream ? body : streamOf(body);
   const [copied, sent] = stream.tee();
   return { copied, send: [input, { ...init, body: sent }] };
 }
 
-/** Only Node's fetch accepts other iterables as a body, and Node has this method. */
+/**
+ * Converts another iterable to a stream. Only Node's fetch accepts such a body, and Node has
+ * `ReadableStream.from`.
+ */
 function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { from } = ReadableStream as unknown as {
     readonly from: (body: unknown) => ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -72,8 +79,7 @@ function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * Converts a request to its recorded form without secrets. Replay compares requests in the same
- * form.
+ * Converts a request to its recorded form, without secrets. Replay compares requests in this form.
  */
 export async function toRecordedRequest(
   { method, url, headers, copy }: CapturedRequest,
@@ -90,8 +96,8 @@ export async function toRecordedRequest(
 }
 
 /**
- * A limited number of bytes, optionally inside a parent budget. `take` reduces both budgets or
- * neither.
+ * A limited number of bytes, optionally inside a parent budget. `take` reduces both budgets. If one
+ * of them has too little left, it reduces neither.
  */
 export class ByteBudget {
   #remaining: number;
@@ -116,7 +122,7 @@ export class ByteBudget {
 
 interface BodyCopy {
   readonly body: Promise<CopiedBody>;
-  /** Stops reading. If the body is not complete at this point, it counts as clipped. */
+  /** Stops reading. A body that is not complete at this point counts as clipped. */
   stop(): void;
 }
 
@@ -134,8 +140,8 @@ function copyBody(stream: ReadableStream<Uint8Array>, budget: ByteBudget): BodyC
 
   function stop(): void {
     isStopped = true;
-    // Not awaited: the cancellation of one tee branch resolves only when the other branch is
-    // cancelled too.
+    // The promise is not awaited, because cancelling one branch of a tee resolves only when the
+    // other branch is cancelled too.
     reader.cancel().catch(() => {});
   }
 
@@ -150,6 +156,6 @@ function copyBody(stream: ReadableStream<Uint8Array>, budget: ByteBudget): BodyC
     }
   }
 
-  // If the copy cannot be read, the original fails too, and the caller receives that error.
+  // If reading the copy fails, the original fails too, and the caller receives that error.
   return { body: readAll().catch(() => ({ isClipped: true })), stop };
 }

@@ -17,7 +17,7 @@ export interface RecordedExchange {
   /** Milliseconds from the start of the first request to the start of this one. */
   readonly startMs: number;
   readonly request: RecordedRequest;
-  /** Absent if no response arrived. `end` then holds the reason. */
+  /** The response. Absent if no response arrived, and `end` then contains the reason. */
   readonly response?: RecordedResponse;
   readonly end: BodyEnd;
 }
@@ -47,7 +47,10 @@ export interface RecordedChunk {
   readonly bytes: Uint8Array;
 }
 
-/** `cancelled` means that the reader or the request's abort signal stopped the body. */
+/**
+ * The ways in which a body can end. `cancelled` means that the reader or the request's abort signal
+ * stopped it.
+ */
 export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
 /** How a recorded body ended. */
@@ -60,8 +63,8 @@ export interface BodyEnd {
   /** The error that ended the body, if `how` is `error`. */
   readonly error?: RecordedError;
   /**
-   * Counts what arrived after the recording reached a limit. The caller received it, but it was not
-   * recorded.
+   * The amount of data that arrived after the recording reached a limit. The caller received this
+   * data, but it was not recorded.
    */
   readonly clipped?: ClippedContent;
 }
@@ -81,7 +84,7 @@ export interface RecordedError {
 }
 
 /**
- * Checks whether the recording holds the whole body. An incomplete one can end anywhere, even
+ * Returns whether the recording contains the whole body. An incomplete body can end anywhere, even
  * inside a secret.
  */
 export function isComplete({ how, clipped }: BodyEnd): boolean {
@@ -89,8 +92,7 @@ export function isComplete({ how, clipped }: BodyEnd): boolean {
 }
 
 /**
- * Limits of a recorder. The caller still receives everything beyond these limits; only the
- * recording is clipped.
+ * Limits of a recorder. The caller still receives data beyond these limits, but it is not recorded.
  */
 export interface CassetteLimits {
   /** Maximum size of one request body and its response body together. Default: 64 MiB. */
@@ -122,8 +124,8 @@ export type CassetteErrorCode =
   /** An option has an invalid value, for example a secret of two letters or a speed of 0. */
   | 'bad_option'
   /**
-   * The text is not a valid cassette: no JSON, an invalid value, a newer version, a missing end, or
-   * too long.
+   * The text is not a valid cassette. It is not JSON, has an invalid value or a newer version, has
+   * no end, or is too long.
    */
   | 'not_json'
   | 'bad_value'
@@ -141,8 +143,8 @@ export type CassetteErrorCode =
   | 'clipped';
 
 /**
- * A cassette could not be read, recorded or replayed. `place` holds the line and field of the text,
- * or the exchange, request, method and path of a replay.
+ * Thrown if a cassette could not be read, recorded or replayed. `place` contains the line and field
+ * of the text, or the exchange, request, method and path of a replay.
  */
 export class CassetteError extends MillraceError<CassetteErrorCode> {}
 

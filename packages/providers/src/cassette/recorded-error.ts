@@ -1,6 +1,6 @@
 import type { RecordedError } from './cassette.ts';
 
-/** Number of recorded levels: an error, its cause and the cause of that. */
+/** The number of recorded levels: an error, its cause, and the cause of its cause. */
 const maxDepth = 3;
 
 /** Converts an error of fetch to its recorded form. `clean` removes secrets from its texts. */
@@ -24,7 +24,7 @@ export function recordError(
   };
 }
 
-/** Creates the error again with the class that callers check for. */
+/** Creates the recorded error again, with the class that callers check for. */
 export function rebuildError(recorded: RecordedError): Error {
   const error = ofClass(recorded);
   if (recorded.code !== undefined) Object.assign(error, { code: recorded.code });

@@ -8,8 +8,8 @@ export interface ResponseHead {
 }
 
 /**
- * Creates a response with this head and another body. Also sets properties that the constructor
- * cannot set.
+ * Creates a response with this head and another body. It also sets the properties that the
+ * constructor of Response cannot set.
  */
 export function rebuildResponse(head: ResponseHead, body: ReadableStream | null): Response {
   const { status, statusText, headers, url, redirected, type } = head;
@@ -21,7 +21,7 @@ export function rebuildResponse(head: ResponseHead, body: ReadableStream | null)
   return response;
 }
 
-/** Closes the stream. A pending read with the reader's own buffer is completed too. */
+/** Closes the stream. Also completes a pending read that uses the reader's own buffer. */
 export function closeByteStream(controller: ByteController): void {
   controller.close();
   if ('byobRequest' in controller) controller.byobRequest?.respond(0);
@@ -29,7 +29,7 @@ export function closeByteStream(controller: ByteController): void {
 
 export type ByteController = ReadableByteStreamController | ReadableStreamDefaultController;
 
-/** Checks whether readers may supply their own buffers (BYOB). */
+/** Returns whether readers of the stream may pass their own buffers (BYOB). */
 export function isByteStream(stream: ReadableStream): boolean {
   try {
     stream.getReader({ mode: 'byob' }).releaseLock();
@@ -46,7 +46,8 @@ interface NodeTimers {
 
 /** Runs a callback in a new macrotask. Returns a function that cancels it. */
 export function scheduleMacrotask(run: () => void): () => void {
-  // Prefer setImmediate: a timer of 0 ms takes about 1 ms, so 20,000 chunks would take 20 s.
+  // setImmediate is faster, because a timer of 0 ms takes about 1 ms. With timers, 20,000 chunks
+  // would take 20 s.
   const { setImmediate: immediate, clearImmediate: clear } = globalThis as NodeTimers;
   if (immediate !== undefined && clear !== undefined) {
     const task = immediate(run);

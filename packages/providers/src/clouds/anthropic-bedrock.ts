@@ -12,7 +12,10 @@ import { type AwsIdentity, signForAws } from './aws-signature.ts';
 export interface AnthropicBedrockOptions
   extends Omit<AnthropicOptions, 'authToken' | 'uploads'>,
     Omit<AwsIdentity, 'region'> {
-  /** For example `us-east-1`. Default: the environment variable `AWS_REGION` or `AWS_DEFAULT_REGION`. */
+  /**
+   * The AWS region, for example `us-east-1`. Default: the environment variable `AWS_REGION` or
+   * `AWS_DEFAULT_REGION`.
+   */
   readonly region?: string | undefined;
   /**
    * A Bedrock API key, which replaces the signature. Default: the environment variable
@@ -47,7 +50,7 @@ type Identity = Pick<AnthropicBedrockOptions, 'region' | 'credentials' | 'apiKey
 
 function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost {
   const region = () => requireRegion(given);
-  // Keys that the caller passes are used, whatever key the environment has.
+  // Credentials that the caller passes take precedence over a key in the environment.
   const findKey = () => findApiKey(apiKey, credentials === undefined ? keyVariables : []);
   return {
     provider,
@@ -61,7 +64,7 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
       const key = findKey();
       return key === undefined ? {} : { authorization: `Bearer ${key}` };
     },
-    // The URL names the model and asks for a stream.
+    // The URL contains the model and asks for a stream, so the body does not.
     fields: ({ version }, betas) => ({
       anthropic_version: version ?? defaultVersion,
       ...(betas.length === 0 ? {} : { anthropic_beta: betas }),
@@ -75,7 +78,10 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
   };
 }
 
-/** The region becomes part of the host name, so other characters could lead to another host. */
+/**
+ * Returns the region. Throws if it is missing, or has a character that could lead to another host,
+ * because the region becomes part of the host name.
+ */
 function requireRegion(given: string | undefined): string {
   const variables = ['AWS_REGION', 'AWS_DEFAULT_REGION'];
   const region = given ?? variables.map(environmentVariable).find((value) => value !== undefined);

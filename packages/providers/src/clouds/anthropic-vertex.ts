@@ -12,7 +12,7 @@ export interface AnthropicVertexOptions
   extends Omit<AnthropicOptions, 'apiKey' | 'authToken' | 'uploads'> {
   /** The id of the Google Cloud project. */
   readonly project: string;
-  /** For example `global` or `us-east5`. */
+  /** The Google Cloud location, for example `global` or `us-east5`. */
   readonly location: string;
   /**
    * An OAuth token, or a function that returns the current one. The function is called before each
@@ -47,7 +47,7 @@ export function anthropicVertex(options: AnthropicVertexOptions): Provider {
     },
     headers: (_, betas) => (betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
     keyHeader: () => ({}),
-    // The URL names the model.
+    // The URL contains the model, so the body does not.
     fields: ({ version }) => ({ anthropic_version: version ?? defaultVersion, stream: true }),
     takesSystemMessages: () => false,
     authorize: googleAuthorizer(accessToken),

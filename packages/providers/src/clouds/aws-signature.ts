@@ -6,11 +6,11 @@ import { checkSecret, environmentVariable } from '../wire/api-options.ts';
 export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Temporary keys have one. */
+  /** The session token, which only temporary keys have. */
   readonly sessionToken?: string | undefined;
 }
 
-/** Who sends a request to AWS. */
+/** The region and the keys that sign requests to AWS. */
 export interface AwsIdentity {
   readonly region: string;
   /**
@@ -30,7 +30,7 @@ export async function signForAws(
   const { AwsV4Signer } = await loadSigner();
   const signer = new AwsV4Signer({
     ...{ method: 'POST', url: request.url, headers: { ...request.headers } },
-    // The transport writes the same text.
+    // The signature covers this text. The transport sends the same text.
     body: JSON.stringify(request.body),
     ...{ accessKeyId, secretAccessKey, region, service: 'bedrock' },
     ...(sessionToken === undefined ? {} : { sessionToken }),

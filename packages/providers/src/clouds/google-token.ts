@@ -35,7 +35,9 @@ interface TokenSource {
   getAccessToken(): Promise<string | null | undefined>;
 }
 
-/** A variable, so that bundlers do not demand a package that most programs do not need. */
+/**
+ * The name is a variable, so that bundlers do not require a package that most programs do not need.
+ */
 const packageName = 'google-auth-library';
 
 async function findMachineCredentials(): Promise<TokenSource> {

@@ -12,7 +12,7 @@ import {
 } from './observe.ts';
 import type { ConformanceAnswer, ConformanceCase, ConformanceSubject } from './subject.ts';
 
-/** The answer that the providers under test stream. */
+/** The text that the providers under test stream. */
 export const sampleText = 'The order is ready. 😀 ✓\n\n- a  list';
 
 const sampleCalls: readonly [
@@ -23,7 +23,7 @@ const sampleCalls: readonly [
   { name: 'list_folder', arguments: '{"deep":{"er":"ö😀"}}' },
 ];
 
-/** Cases for complete answers. */
+/** Returns the cases for complete answers. */
 export function answerCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
@@ -118,7 +118,7 @@ export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
   };
 }
 
-/** Cases for answers that end early. */
+/** Returns the cases for answers that end early. */
 export function failureCases({
   provider,
   limitations: without = [],
@@ -154,7 +154,7 @@ function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void
   if (ends === 'cut') checkEqual(error?.kind, 'truncated_stream', 'the kind of error');
 }
 
-/** Cases for `complete`, which must return the folded stream. */
+/** Returns the cases for `complete`, which must return the same answer as the stream. */
 export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
     ['of a complete answer', { text: sampleText, toolCalls: sampleCalls }],

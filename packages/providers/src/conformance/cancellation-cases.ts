@@ -14,7 +14,7 @@ import {
 } from './observe.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
-/** Cases for readers that abort or leave a stream. */
+/** Returns the cases in which the reader aborts or stops reading a stream. */
 export function cancellationCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
@@ -98,7 +98,7 @@ async function readUntilTextArrived(steps: AsyncIterator<StreamStep>): Promise<v
   }
 }
 
-/** Lets the pending read start to wait. */
+/** Waits for one timer tick, so that a pending read begins to wait. */
 function nextTimerTick(): Promise<void> {
   return new Promise((resolve) => {
     systemClock.after(0, resolve);

@@ -9,7 +9,8 @@ import { cancellationCases } from './cancellation-cases.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
 /**
- * Returns the requirements for every provider, one case each. They work with any test runner.
+ * Returns the requirements for every provider, one case for each. The cases work with any test
+ * runner.
  *
  * @example
  * for (const { name, run } of conformanceCases(subject)) test(name, run);

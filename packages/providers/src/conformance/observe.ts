@@ -84,7 +84,7 @@ function checkUsage(usage: Usage): void {
   check(usage.output >= usage.reasoning, 'the usage has more reasoning than output tokens');
 }
 
-/** A log that rejects everything that the protocol does not allow. */
+/** A log that throws for every record that the protocol does not allow. */
 class CheckedLog {
   state: FoldState = emptyState(sessionId('conformance'));
   #offset = 0;
@@ -96,7 +96,7 @@ class CheckedLog {
 
   add(delta: Delta): void {
     const { turn, attempt } = streamItem;
-    // Throws if the protocol does not allow the delta.
+    // `validate` throws if the protocol does not allow the delta.
     validate(this.state, { turn, attempt, delta });
     if (delta.type !== 'unknown') {
       const named = attemptOf(delta.partId);
@@ -128,8 +128,8 @@ class CheckedLog {
 }
 
 /**
- * A provider that never answers fails the case. The limit is shorter than the provider's own
- * timeouts.
+ * The time after which a case fails because the provider does not answer. It is shorter than the
+ * provider's own timeouts.
  */
 const timeoutMs = 2000;
 
@@ -147,7 +147,7 @@ export async function withTimeout<T>(result: Promise<T>, otherwise: string): Pro
   }
 }
 
-/** All text of an item, joined. */
+/** Returns the text of all text parts of an item, joined. */
 export function textOf({ parts }: Item): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
@@ -164,7 +164,7 @@ export function appendedBy(deltas: readonly Delta[]): string {
   return deltas.map((delta) => (delta.type === 'append_text' ? delta.chunk : '')).join('');
 }
 
-/** A provider violates the contract. */
+/** Thrown if a provider violates the contract. */
 export class ConformanceError extends MillraceError<'not_conformant'> {}
 
 export function check(isTrue: boolean, otherwise: string): asserts isTrue {

@@ -5,7 +5,7 @@ export interface ConformanceAnswer {
   readonly reasoning?: string | undefined;
   readonly text?: string | undefined;
   readonly toolCalls?: readonly ConformanceToolCall[] | undefined;
-  /** Set if the provider reaches its token limit. Default: the answer ends normally. */
+  /** `length` if the answer ends because of its token limit. Default: the answer ends normally. */
   readonly stop?: 'length' | undefined;
   /**
    * How the stream ends after the content. Default: `whole`.
@@ -14,8 +14,8 @@ export interface ConformanceAnswer {
    * - `error`: the provider sends an error instead of its terminal signal.
    * - `stall`: the provider sends nothing more.
    *
-   * In these three cases the last block stays open: if the wire marks the end of a text or a call,
-   * that mark is not sent.
+   * In the last three cases the last block stays open. If the wire marks the end of a text or a
+   * call, that mark is not sent.
    */
   readonly ends?: 'whole' | 'cut' | 'error' | 'stall' | undefined;
 }
@@ -23,7 +23,7 @@ export interface ConformanceAnswer {
 /** A tool call of a conformance answer. */
 export interface ConformanceToolCall {
   readonly name: string;
-  /** JSON text of an object. */
+  /** The arguments as JSON text. The value must be an object. */
   readonly arguments: string;
 }
 
@@ -36,17 +36,14 @@ export interface ConformanceSubject {
 }
 
 /**
- * A feature that a provider may lack. `open_calls`: tool calls arrive complete, so no call is open
- * when an answer ends early.
+ * A feature that a provider may lack. `open_calls` means that tool calls arrive complete, so that
+ * no call is open when an answer ends early.
  */
 export type ConformanceLimitation = 'reasoning' | 'length' | 'open_calls';
 
-/**
- * One requirement for every provider. `run` rejects with the reason if the provider does not meet
- * it.
- */
+/** One requirement for every provider. */
 export interface ConformanceCase {
   readonly name: string;
-  /** Rejects if the provider fails the case. */
+  /** Runs the case. Rejects with the reason if the provider does not meet the requirement. */
   readonly run: () => Promise<void>;
 }

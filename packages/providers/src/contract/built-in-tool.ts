@@ -2,8 +2,9 @@ import type { JsonObject } from '@millrace/core';
 
 /**
  * A tool that a provider defines and the client runs. The model knows its format from training. A
- * tool with `answers` runs its calls, so that permissions, approvals and the log apply to them as to
- * any other call. Providers without the built-in tool declare the tool as an ordinary function.
+ * tool with `answers` runs the calls of a built-in tool, so that permissions, approvals and the log
+ * apply to them as to any other call. If a provider does not have the built-in tool, the request
+ * declares the tool as an ordinary function.
  *
  * | name | input of the tool | result for the provider |
  * |---|---|---|
@@ -14,8 +15,8 @@ import type { JsonObject } from '@millrace/core';
  * | `openai.tool_search` | what the model searches for, by the tool's own schema | `tools` of the value: a list of `ToolDefinition` |
  * | `openai.mcp_approval` | `McpApprovalInput` | an error refuses the call, any other result approves it |
  *
- * A call that no tool answers has the part of the name after the dot. The loop answers it like any
- * call of an unknown tool.
+ * If no tool answers a call, its name is the part after the dot. The loop answers it like any call
+ * of an unknown tool.
  */
 export type BuiltInTool =
   | 'openai.shell'
@@ -25,14 +26,17 @@ export type BuiltInTool =
   | 'openai.tool_search'
   | 'openai.mcp_approval';
 
-/** A built-in tool that the request declares. The provider asks for MCP approvals by itself. */
+/**
+ * A built-in tool that a request declares. MCP approvals are not declared, because the provider
+ * asks for them by itself.
+ */
 export type DeclaredBuiltInTool = Exclude<BuiltInTool, 'openai.mcp_approval'>;
 
 /** The input of a tool that answers `openai.shell` or `openai.local_shell`. */
 export interface ShellInput {
-  /** One or more commands, one per line. They run in this order. */
+  /** One or more commands, one per line. They run in the given order. */
   readonly command: string;
-  /** Time limit in milliseconds. Default: that of the tool. */
+  /** The time limit in milliseconds. Default: the limit of the tool. */
   readonly timeout_ms?: number | undefined;
 }
 
@@ -44,10 +48,11 @@ export type PatchInput =
 
 /** The input of a tool that answers `openai.computer`. */
 export interface ComputerInput {
-  /** What to do, in order, in the format of the API: `{ type: 'click', x: 1, y: 2, … }`. */
+  /** The actions to do, in order, in the format of the API: `{ type: 'click', x: 1, y: 2, … }`. */
   readonly actions: readonly JsonObject[];
   /**
-   * Dangers that the provider sees. A result that is not an error acknowledges them. Default: none.
+   * Safety warnings of the provider. A result that is not an error acknowledges them. Default:
+   * none.
    */
   readonly pending_safety_checks?: readonly JsonObject[] | undefined;
 }
@@ -56,13 +61,13 @@ export interface ComputerInput {
 export interface McpApprovalInput {
   /** The label of the MCP server that the provider calls. */
   readonly server_label: string;
-  /** The name of its tool. */
+  /** The name of the tool of that server. */
   readonly name: string;
-  /** The arguments that the model wrote. Empty if they are not an object. */
+  /** The arguments that the model wrote. Empty if the model did not write an object. */
   readonly arguments: JsonObject;
   /**
-   * The arguments as text, if `arguments` does not show them exactly: they are not an object, a key
-   * is repeated, or a number is rounded. Default: none.
+   * The arguments as text, if `arguments` does not show them exactly. That is so if they are not an
+   * object, a key is repeated, or a number is rounded. Default: none.
    */
   readonly arguments_text?: string | undefined;
 }

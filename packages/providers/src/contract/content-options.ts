@@ -1,8 +1,8 @@
 import type { JsonObject } from '@millrace/core';
 
 /**
- * Options of one picture or file, by provider. The fields are those of its API, and are merged into
- * the content that is sent.
+ * Options of one picture or file, by provider. The fields are those of the provider's API. They are
+ * merged into the content that is sent.
  */
 export interface ContentOptions {
   /** Options for OpenAI. Default: none. */
@@ -16,15 +16,15 @@ export interface ContentOptions {
 
 /** Options of a picture or file for OpenAI. */
 export type OpenaiContentOptions = JsonObject & {
-  /** How exactly the model looks at a picture. Default of the API: `auto`. */
+  /** The level of detail at which the model reads a picture. Default of the API: `auto`. */
   readonly detail?: 'auto' | 'low' | 'high' | 'original';
 };
 
 /** Options of a picture or document for Anthropic. */
 export type AnthropicContentOptions = JsonObject & {
-  /** Whether the answer cites the document. All documents of a request must agree. */
+  /** Whether the answer cites the document. All documents of a request must have the same value. */
   readonly citations?: { readonly enabled: boolean };
-  /** What the document is about. It is not cited. */
+  /** A description of the document. The answer does not cite it. */
   readonly context?: string;
   /** The title of the document. Default: the name of the file. */
   readonly title?: string;
@@ -32,7 +32,7 @@ export type AnthropicContentOptions = JsonObject & {
 
 /** Options of media for Google. */
 export type GoogleContentOptions = JsonObject & {
-  /** How many tokens the media become. */
+  /** The resolution of the media, which determines their number of tokens. */
   readonly mediaResolution?: {
     readonly level?:
       | 'MEDIA_RESOLUTION_LOW'
@@ -41,6 +41,6 @@ export type GoogleContentOptions = JsonObject & {
       | 'MEDIA_RESOLUTION_ULTRA_HIGH';
     readonly numTokens?: number;
   };
-  /** Which part of a video to look at, and how many frames per second. */
+  /** The section of a video to read, and the number of frames per second. */
   readonly videoMetadata?: JsonObject;
 };

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
-// Tools that a provider runs itself, in the format of its API. A request declares them beside the
-// tools of the agent. Their calls and results are custom parts of the answer. For a tool that is not
-// listed here, use `providerOptions: { openai: { tools: [ … ] } }`.
+// These are the tools that a provider runs itself, in the format of its API. A request declares
+// them beside the tools of the agent. Their calls and results are custom parts of the answer. For a
+// tool that is not listed here, use `providerOptions: { openai: { tools: [ … ] } }`.
 
-/** A place that searches prefer results of. */
+/** The user's location. A search prefers results near it. */
 type UserLocation = {
   readonly type: 'approximate';
   readonly city?: string | null;
@@ -13,7 +13,7 @@ type UserLocation = {
   readonly timezone?: string | null;
 };
 
-/** Fields of a tool with one type, and any further field of the API. */
+/** A tool with this type, and any further fields of the API. */
 type Typed<Type extends string> = { readonly type: Type; readonly [field: string]: JsonValue };
 
 /** A tool of the Responses API: a hosted tool, or a custom tool with plain text input. */
@@ -45,7 +45,7 @@ export type ResponsesTool =
       readonly allowed_tools?: readonly string[] | JsonObject | null;
       readonly allowed_callers?: readonly ('direct' | 'programmatic')[] | null;
       readonly defer_loading?: boolean;
-      /** Calls that need approval; see `mcpApprovalTool`. Default of the API: all. */
+      /** Which calls need approval (see `mcpApprovalTool`). Default of the API: all. */
       readonly require_approval?: 'always' | 'never' | JsonObject | null;
     }
   | { readonly type: 'code_interpreter'; readonly container?: string | JsonObject }
@@ -78,9 +78,9 @@ export type ResponsesTool =
       readonly description: string;
       readonly tools: readonly JsonObject[];
     }
-  /** Of xAI. */
+  /** Tools of xAI. */
   | Typed<'x_search' | 'collections_search' | 'code_execution' | 'view_image' | 'view_x_video'>
-  /** Of OpenRouter. */
+  /** Tools of OpenRouter. */
   | Typed<`openrouter:${string}`>;
 
 /** A tool of Chat Completions: a custom tool with plain text input, or a tool of the server. */
@@ -93,7 +93,7 @@ export type ChatTool =
         readonly format?: JsonObject;
       };
     }
-  /** Of Groq, and of OpenRouter. */
+  /** Tools of Groq and OpenRouter. */
   | Typed<'browser_search' | 'code_interpreter' | `openrouter:${string}`>;
 
 /** Fields that every tool of Anthropic has. */
@@ -154,7 +154,7 @@ export type AnthropicTool =
     }
   | Typed<`computer_toolset_${string}` | `browser_toolset_${string}` | `advisor_${string}`>;
 
-/** A tool that Google runs. Each object has one of the fields. */
+/** A tool that Google runs. Each object has exactly one of the fields. */
 export type GeminiTool = {
   readonly googleSearch?: JsonObject;
   readonly googleSearchRetrieval?: JsonObject;

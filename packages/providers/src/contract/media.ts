@@ -1,8 +1,10 @@
 import type { JsonObject, Usage } from '@millrace/core';
 
-/** Options of each call of a model that does not chat. */
+/** Options of each call to a model that does not chat. */
 export interface MediaCallOptions {
-  /** Aborts the call. The promise then rejects with the kind `aborted`. Default: nothing aborts it. */
+  /**
+   * Aborts the call. The promise then rejects with an error of the kind `aborted`. Default: none.
+   */
   readonly signal?: AbortSignal | undefined;
   /**
    * Fields of the request in the format of the API, by provider: `{ openai: { user: 'anna' } }`. They
@@ -11,23 +13,26 @@ export interface MediaCallOptions {
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
-/** The names of a model that does not chat. */
+/** The provider and name of a model that does not chat. */
 export interface MediaModel {
-  /** The provider's id, for example `openai`. Errors have it as `provider`. */
+  /** The provider's id, for example `openai`. Errors contain it as `provider`. */
   readonly provider: string;
-  /** The model's name, as the API expects it. */
+  /** The model's name in the API. */
   readonly model: string;
 }
 
-/** How often and how fast a failed request is sent again. The defaults are those of an agent. */
+/** Settings for sending a failed request again. The defaults are those of an agent. */
 export interface MediaRetries {
-  /** Maximum number of attempts, the first one included. 1 turns retries off. Default: 4. */
+  /** Maximum number of attempts, including the first. 1 turns retries off. Default: 4. */
   readonly maxAttempts: number;
-  /** The delay before the second attempt. It doubles with each attempt. Default: 1000 (1 s). */
+  /**
+   * The delay before the second attempt, in milliseconds. It doubles with each attempt. Default:
+   * 1000 (1 s).
+   */
   readonly baseDelayMs: number;
   /**
-   * Maximum delay. If the provider asks for a longer one, the call fails at once. Default: 60,000
-   * (1 min).
+   * Maximum delay in milliseconds. If the provider asks for a longer delay, the call fails at once.
+   * Default: 60,000 (1 min).
    */
   readonly maxDelayMs: number;
 }
@@ -46,13 +51,16 @@ export interface EmbeddingModel extends MediaModel {
 
 /** Options of `embed`. */
 export interface EmbedOptions extends MediaCallOptions {
-  /** The length of the vectors, if the model can shorten them. Default: that of the model. */
+  /**
+   * The length of the vectors, if the model can shorten them. Default: the length of the model's
+   * vectors.
+   */
   readonly dimensions?: number | undefined;
 }
 
 /** One request to an embedding model. */
 export interface EmbeddingRequest extends EmbedOptions {
-  /** Between 1 and `maxTexts` texts. None is empty. */
+  /** The texts, between 1 and `maxTexts`. No text is empty. */
   readonly texts: readonly string[];
 }
 
@@ -64,9 +72,9 @@ export interface Embeddings {
   readonly usage: Usage;
 }
 
-/** A model that makes pictures. Use it with `generateImage`. */
+/** A model that creates images. Use it with `generateImage`. */
 export interface ImageModel extends MediaModel {
-  /** Maximum number of pictures of one request. */
+  /** Maximum number of images in one request. */
   readonly maxImages: number;
   /** Sends one request. Throws a `ProviderError`. */
   generate(request: ImageRequest): Promise<GeneratedImages>;
@@ -74,34 +82,37 @@ export interface ImageModel extends MediaModel {
 
 /** Options of `generateImage`. A model refuses an option that its API does not have. */
 export interface ImageOptions extends MediaCallOptions {
-  /** How many pictures to make, from 1 to 100. Default: 1. */
+  /** The number of images to create, from 1 to 100. Default: 1. */
   readonly count?: number | undefined;
-  /** Width and height in pixels: `1024x1024`. Default: that of the model. */
+  /** Width and height in pixels, for example `1024x1024`. Default: the size of the model. */
   readonly size?: `${number}x${number}` | undefined;
-  /** For models that take a ratio: `16:9`. Default: that of the model. */
+  /**
+   * The aspect ratio, for models that accept one, for example `16:9`. Default: the ratio of the
+   * model.
+   */
   readonly aspectRatio?: `${number}:${number}` | undefined;
-  /** For models that can repeat a picture. Default: none. */
+  /** The seed, for models that can create the same image again. Default: none. */
   readonly seed?: number | undefined;
 }
 
 /** One request to an image model. */
 export interface ImageRequest extends ImageOptions {
   readonly prompt: string;
-  /** From 1 to `maxImages`. */
+  /** The number of images to create, from 1 to `maxImages`. */
   readonly count: number;
 }
 
-/** Pictures that a model made. */
+/** Images that a model created. */
 export interface GeneratedImages {
   readonly images: readonly MediaContent[];
   /** `estimated` is true if the API reports no tokens. */
   readonly usage: Usage;
 }
 
-/** A picture or a recording. */
+/** An image or a recording. */
 export interface MediaContent {
   readonly bytes: Uint8Array;
-  /** For example `image/png` or `audio/mpeg`. */
+  /** The media type, for example `image/png` or `audio/mpeg`. */
   readonly mimeType: string;
 }
 
@@ -113,13 +124,16 @@ export interface SpeechModel extends MediaModel {
 
 /** Options of `speak`. A model refuses an option that its API does not have. */
 export interface SpeechOptions extends MediaCallOptions {
-  /** The voice, by its name at the provider. Default: `alloy` for OpenAI's API. */
+  /** The provider's name of the voice. Default: `alloy` for OpenAI's API. */
   readonly voice?: string | undefined;
-  /** The format of the recording: `mp3`, `wav`, `opus`. Default: that of the provider. */
+  /**
+   * The format of the recording, for example `mp3`, `wav` or `opus`. Default: the format of the
+   * provider.
+   */
   readonly format?: string | undefined;
-  /** How to speak, in words: "calm and slow". Default: none. */
+  /** A description of how to speak, for example "calm and slow". Default: none. */
   readonly instructions?: string | undefined;
-  /** 1 is the normal speed. Default: 1. */
+  /** The speed as a factor. 1 is the normal speed. Default: 1. */
   readonly speed?: number | undefined;
 }
 
@@ -128,14 +142,14 @@ export interface SpeechRequest extends SpeechOptions {
   readonly text: string;
 }
 
-/** A text that was read aloud. */
+/** The recording of a text, as a speech model created it. */
 export interface Speech {
   readonly audio: MediaContent;
   /** `estimated` is true if the API reports no tokens. */
   readonly usage: Usage;
 }
 
-/** A model that writes down what is said in a recording. Use it with `transcribe`. */
+/** A model that writes the words of a recording as text. Use it with `transcribe`. */
 export interface TranscriptionModel extends MediaModel {
   /** Sends one request. Throws a `ProviderError`. */
   transcribe(request: TranscriptionRequest): Promise<Transcription>;
@@ -143,11 +157,14 @@ export interface TranscriptionModel extends MediaModel {
 
 /** Options of `transcribe`. A model refuses an option that its API does not have. */
 export interface TranscriptionOptions extends MediaCallOptions {
-  /** The language of the recording, as ISO 639-1: `de`. Default: the model finds it out. */
+  /**
+   * The language of the recording as an ISO 639-1 code, for example `de`. Default: the model
+   * detects it.
+   */
   readonly language?: string | undefined;
   /** Names and terms that occur in the recording. Default: none. */
   readonly prompt?: string | undefined;
-  /** Asks for the times of words or of segments. Default: none. */
+  /** Whether to return the times of words or of segments. Default: no times. */
   readonly timestamps?: 'word' | 'segment' | undefined;
 }
 
@@ -156,21 +173,24 @@ export interface TranscriptionRequest extends TranscriptionOptions {
   readonly audio: MediaContent;
 }
 
-/** What is said in a recording. */
+/** The text of a recording. */
 export interface Transcription {
   readonly text: string;
-  /** The parts with their times. Empty without times. */
+  /** The segments with their times. Empty if the model returned none. */
   readonly segments: readonly TimedText[];
-  /** The words with their times. Empty without times. */
+  /** The words with their times. Empty if the model returned none. */
   readonly words: readonly TimedText[];
-  /** As the provider names it. */
+  /** The language, in the provider's own words. */
   readonly language?: string | undefined;
   readonly durationSeconds?: number | undefined;
-  /** `billed.seconds` if the API bills by time. `estimated` is true if it reports nothing. */
+  /**
+   * `billed.seconds` is set if the API bills by time. `estimated` is true if the API reports no
+   * usage.
+   */
   readonly usage: Usage;
 }
 
-/** A text, and when it is said, in seconds from the start. */
+/** A text with its start and end, in seconds from the start of the recording. */
 export interface TimedText {
   readonly text: string;
   readonly startSecond: number;

@@ -1,28 +1,31 @@
 /**
- * What is known about a model: its limits, its abilities and its prices. A missing field is unknown;
- * each wire states its default for it.
+ * The limits, abilities and prices of a model. A missing field is unknown, and each wire then uses
+ * a default of its own.
  */
 export interface ModelInfo {
   /** Maximum number of input tokens of one request. */
   readonly contextTokens?: number | undefined;
   /** Maximum number of output tokens of one answer, reasoning included. */
   readonly maxOutputTokens?: number | undefined;
-  /** What the model reads besides text. Other attachments are described as text. */
+  /** The kinds of attachments that the model reads. Other attachments are described as text. */
   readonly inputs?: readonly ModelInput[] | undefined;
   /** Whether the model reasons at all. */
   readonly reasons?: boolean | undefined;
-  /** The reasoning efforts that a request can ask for. An empty list: the effort cannot be set. */
+  /**
+   * The reasoning efforts that a request can ask for. An empty list means that the effort cannot be
+   * set.
+   */
   readonly efforts?: readonly ModelEffort[] | undefined;
   /** The effort that the model uses if a request names none. */
   readonly defaultEffort?: ModelEffort | undefined;
   /**
-   * How a model is asked to reason, where an API has several ways. `effort`: by a level. `budget`: by
-   * a number of tokens.
+   * How a request asks the model to reason, if the API has several ways. `effort` means by a level.
+   * `budget` means by a number of tokens.
    */
   readonly thinking?: 'effort' | 'budget' | undefined;
   /** The smallest and the largest budget of a model that reasons by budget. */
   readonly thinkingBudget?: readonly [min: number, max: number] | undefined;
-  /** True if the model reasons in every answer, whatever is asked. */
+  /** True if the model reasons in every answer, even if a request turns reasoning off. */
   readonly alwaysThinks?: boolean | undefined;
   /** Whether the model accepts `temperature` and `top_p`. */
   readonly sampling?: 'always' | 'without_reasoning' | 'never' | undefined;
@@ -35,17 +38,19 @@ export interface ModelInfo {
   /** Whether the API enforces a schema on the answers of this model. */
   readonly outputSchema?: boolean | undefined;
   /**
-   * Whether a schema for the answer can be sent beside tools, and tools that the provider runs
-   * beside functions.
+   * Whether a request can have both a schema for the answer and tools. The same applies to tools
+   * that the provider runs beside functions.
    */
   readonly outputWithTools?: boolean | undefined;
-  /** Whether the model rejects calls of its own that come back without their signatures. */
+  /**
+   * Whether the model rejects its own earlier calls if they are sent back without their signatures.
+   */
   readonly signedCalls?: boolean | undefined;
   /** Whether the results of tools can contain pictures and other media. */
   readonly mediaInResults?: boolean | undefined;
   /** Whether the provider can keep cached prompts of this model for a day. */
   readonly longCache?: boolean | undefined;
-  /** The prices. `reported`: the provider reports the cost of each answer. */
+  /** The prices. `reported` means that the provider reports the cost of each answer. */
   readonly prices?: ModelPrices | 'reported' | undefined;
 }
 
@@ -57,30 +62,36 @@ export const modelInputs = ['image', 'pdf', 'audio', 'video'] as const;
 /** A reasoning effort as providers name it. */
 export type ModelEffort = (typeof modelEfforts)[number];
 
-/** From the lowest to the highest. */
+/** All reasoning efforts, from the lowest to the highest. */
 export const modelEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /** Prices in one currency. Each price is an exact decimal, for a million tokens. */
 export interface TokenPrices {
-  /** Input tokens that were neither read from a cache nor written to one. */
+  /** The price of input tokens that were neither read from a cache nor written to one. */
   readonly input: string;
-  /** Output tokens. */
+  /** The price of output tokens. */
   readonly output: string;
-  /** Input tokens that were read from a cache. Default: the price of input. */
+  /** The price of input tokens that were read from a cache. Default: the price of input. */
   readonly cacheRead?: string | undefined;
-  /** Input tokens that were written to a cache. Default: the price of input. */
+  /** The price of input tokens that were written to a cache. Default: the price of input. */
   readonly cacheWrite?: string | undefined;
-  /** Input tokens that were written to a cache with a long lifetime. Default: `cacheWrite`. */
+  /**
+   * The price of input tokens that were written to a cache with a long lifetime. Default:
+   * `cacheWrite`.
+   */
   readonly cacheWriteLong?: string | undefined;
-  /** Reasoning tokens. Default: the price of output. */
+  /** The price of reasoning tokens. Default: the price of output. */
   readonly reasoning?: string | undefined;
 }
 
 /** The prices of a model. */
 export interface ModelPrices extends TokenPrices {
-  /** An ISO 4217 code. Default: `USD`. */
+  /** The currency as an ISO 4217 code. Default: `USD`. */
   readonly currency?: string | undefined;
-  /** Prices of requests with more input. The entry with the largest exceeded limit counts. */
+  /**
+   * Prices of requests with more input. Of the entries whose limit a request exceeds, the one with
+   * the largest limit applies.
+   */
   readonly above?: readonly TierPrices[] | undefined;
 }
 

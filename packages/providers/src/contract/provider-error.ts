@@ -1,6 +1,6 @@
 import { type ErrorInfo, type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** The kind of failure. Each kind calls for a different reaction of the caller. */
+/** The kind of failure. Callers react differently to each kind. */
 export type ProviderErrorKind =
   | 'invalid_request'
   | 'context_overflow'
@@ -21,8 +21,8 @@ export type ProviderErrorKind =
 
 /**
  * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`:
- * one more time. `once_without_reasoning`: one more time, after the reasoning of earlier turns is
- * removed. `no`: it would fail again.
+ * one more time. `once_without_reasoning`: one more time, without the reasoning of earlier turns.
+ * `no`: not at all, because it would fail again.
  */
 export type RetryAdvice = 'yes' | 'once' | 'once_without_reasoning' | 'no';
 
@@ -45,7 +45,7 @@ const retries: { readonly [Kind in ProviderErrorKind]: RetryAdvice } = {
   aborted: 'no',
 };
 
-/** What is known about a failed request. */
+/** The details of a failed request. */
 export interface ProviderErrorDetails {
   /** The provider's id. */
   readonly provider: string;
@@ -53,18 +53,19 @@ export interface ProviderErrorDetails {
   readonly status?: number | undefined;
   /** The provider's own error code or error type. */
   readonly providerCode?: string | undefined;
-  /** The provider's id of the request. Its support asks for it. */
+  /** The provider's id of the request. The provider's support needs it to find the request. */
   readonly requestId?: string | undefined;
-  /** How long the provider asks the client to wait, in milliseconds. */
+  /** The delay that the provider asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Set if the provider itself says whether to retry. Default: derived from the kind. */
+  /** Whether to retry, if the provider itself says so. Default: derived from the kind. */
   readonly retry?: RetryAdvice | undefined;
   /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
 /**
- * A request to a model that failed. The error contains no part of the request, and so no API key.
+ * Thrown or returned if a request to a model failed. The error contains no part of the request, and
+ * so no API key.
  */
 export class ProviderError extends MillraceError<ProviderErrorKind> {
   readonly provider: string;
@@ -86,26 +87,26 @@ export class ProviderError extends MillraceError<ProviderErrorKind> {
     this.requestId = requestId;
   }
 
-  /** The kind of failure. The same as `code`. */
+  /** The kind of failure. It equals `code`. */
   get kind(): ProviderErrorKind {
     return this.code;
   }
 
   /**
-   * True if the same request can be sent again without changes. `once_without_reasoning` does not
-   * count: the caller must change the request first.
+   * True if the same request can be sent again without changes. False for `once_without_reasoning`,
+   * because the caller must change the request first.
    */
   get retryable(): boolean {
     return this.retry === 'yes' || this.retry === 'once';
   }
 
-  /** For program logs. Leaves out the stack and the cause. */
+  /** Returns the fields for program logs, without the stack and the cause. */
   toJSON(): Readonly<Record<string, string | number | undefined>> {
     const { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs } = this;
     return { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs };
   }
 
-  /** The code and message, in the form in which records store an error. */
+  /** The code and message, in the form that records store. */
   get info(): ErrorInfo {
     return { code: this.code, message: this.message };
   }

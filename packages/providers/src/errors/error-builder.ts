@@ -26,15 +26,18 @@ const requestIdHeaders = [
 ];
 
 /**
- * Builds the `ProviderError` for whatever ended a response. It adds facts of the HTTP response and
- * removes keys.
+ * Builds the `ProviderError` for the error, timeout or abort that ended a response. It adds data of
+ * the HTTP response and removes keys.
  */
 export class ErrorBuilder {
   readonly #provider: string;
   readonly #clock: Clock;
   #secrets: readonly string[] = [];
   response: Response | undefined;
-  /** The length of the request body. It is used to classify an error response without a body. */
+  /**
+   * Returns the length of the request body. It is needed to classify an error response without a
+   * body.
+   */
   sentLength: () => number = () => 0;
   /** The URL of the request. */
   url = '';
@@ -51,7 +54,7 @@ export class ErrorBuilder {
 
   build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
     if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
-    // After an abort, other errors do not matter.
+    // After an abort the error is always `aborted`, even if another error followed.
     if (signal?.aborted) return this.#create('aborted', '', signal.reason);
     if (thrown instanceof WireFault) {
       return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
@@ -87,10 +90,10 @@ export class ErrorBuilder {
     if (refusedBy !== undefined) {
       const cause = this.#redactedCause(failure);
       const reason = `nothing listens at ${refusedBy}; start the server there`;
-      // The server may restart, so one more attempt is useful. Waiting longer is not.
+      // One more attempt is useful, because the server may be restarting. Further attempts are not.
       return this.#create('network', reason, cause, { retry: 'once' });
     }
-    // An invalid address never becomes valid, so a retry is useless.
+    // A retry cannot help if the URL itself is invalid.
     const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
     return this.#create(kind, failure.message, this.#redactedCause(failure));
@@ -133,14 +136,18 @@ export class ErrorBuilder {
   }
 
   #message(kind: ProviderErrorKind, reason: string): string {
-    // If there is no response, this package rejected the request before it was sent.
+    // Without a response, these two kinds mean that this package rejected the request before it was
+    // sent.
     const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
     return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)
       : messageFor(kind, this.#provider, reason);
   }
 
-  /** Removes keys before it shortens the text. Otherwise half a key could remain. */
+  /**
+   * Returns a short text without keys. It removes the keys first, because otherwise half a key
+   * could remain.
+   */
   #redactedText(text: string | undefined): string | undefined {
     return text === undefined ? undefined : clip(redact(text, this.#secrets));
   }
@@ -149,7 +156,10 @@ export class ErrorBuilder {
     return redactError(thrown, this.#secrets);
   }
 
-  /** The headers of a successful response do not ask the client to wait. */
+  /**
+   * Returns the delay that the provider asks for, in milliseconds. The headers of a successful
+   * response are ignored, because they do not ask the client to wait.
+   */
   #delay(kind: ProviderErrorKind, text: string | undefined): number | undefined {
     const reportedDelay = text === undefined ? undefined : delayFromText(text);
     if (this.response === undefined || this.response.ok) return reportedDelay;
@@ -161,8 +171,8 @@ export class ErrorBuilder {
   }
 
   /**
-   * The header is about the same request. It does not apply to an aborted request, or to one that
-   * must be changed first.
+   * Returns the advice in the header `x-should-retry`, if any. The header is about the unchanged
+   * request. It is ignored if the request was aborted, or must be changed first.
    */
   #retryAdvice(kind: ProviderErrorKind): RetryAdvice | undefined {
     const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
@@ -178,7 +188,10 @@ export class ErrorBuilder {
 
 const maxErrorBodyBytes = 2 ** 16;
 
-/** How long to wait for the body of an error response. The status alone is often enough. */
+/**
+ * The time to wait for the body of an error response, in milliseconds. The status alone is often
+ * enough.
+ */
 const errorBodyMs = 5000;
 
 /** Reads the error of a response with an error status. */
@@ -194,7 +207,10 @@ export async function readFailure(response: Response, exchange: HttpExchange): P
   return new WireFault({ ...report, status });
 }
 
-/** The query of the target can contain secrets, so the message leaves it out. */
+/**
+ * Returns the error for a redirect. Its message omits the query of the target, because a query can
+ * contain secrets.
+ */
 function redirectFault({ status, headers, url }: Response): WireFault {
   const target = URL.parse(headers.get('location') ?? '', url || undefined);
   const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
@@ -202,7 +218,10 @@ function redirectFault({ status, headers, url }: Response): WireFault {
   return fault('invalid_request', `${found}; use its target as base URL`);
 }
 
-/** The host and port, if the server is on this machine. A refused port of another host may recover. */
+/**
+ * Returns the host and port if the server is on this machine. A refused connection to another host
+ * may succeed later.
+ */
 function loopbackHost(url: string): string | undefined {
   const parsed = URL.parse(url);
   if (parsed === null) return undefined;
@@ -217,7 +236,10 @@ function errorReportOfField(text: string): ErrorReport {
 
 const secretNames = /auth|key|token|secret|cookie|password|signature/i;
 
-/** Values that must never be shown: the API key, and secrets in custom headers and in the URL. */
+/**
+ * Returns the values that must never be shown: the API key, and secrets in custom headers and in
+ * the URL.
+ */
 export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],

@@ -3,7 +3,7 @@ import type { ErrorReport } from './wire-fault.ts';
 
 type KindPattern = readonly [kind: ProviderErrorKind, pattern: RegExp];
 
-/** Used if there is no status, for example for errors inside a stream. */
+/** Patterns for errors without a status, for example errors inside a stream. */
 const kindPatterns: readonly KindPattern[] = [
   ['rate_limit', /rate.?limit|resource_exhausted|throttling|too.?many.?requests/i],
   ['overloaded', /overloaded|unavailable|insufficient_system_resource|capacity|slow_?down/i],
@@ -26,14 +26,14 @@ const kindByStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
   [422, 'invalid_request'],
   [424, 'server'],
   [429, 'rate_limit'],
-  // Groq: no capacity for requests of the flexible tier.
+  // Groq sends status 498 if it has no capacity for requests of the flexible tier.
   [498, 'overloaded'],
   [503, 'overloaded'],
   [529, 'overloaded'],
 ]);
 
 /**
- * Returns the kind of failure that an error report describes. Codes and messages come first,
+ * Returns the kind of failure that an error report describes. Codes and messages are checked first,
  * because they are more precise than the status.
  */
 export function errorKindOf({ message, codes, status }: ErrorReport): ProviderErrorKind {
@@ -48,13 +48,14 @@ export function errorKindOf({ message, codes, status }: ErrorReport): ProviderEr
 }
 
 /**
- * In characters of the body. Every model accepts a shorter request, so it cannot be an overflow.
+ * The length of a request body, in characters, up to which it cannot exceed the context. Every
+ * model accepts such a request.
  */
 const minOverflowLength = 32_000;
 
 /**
- * Returns the kind of an error response without a body. Cerebras answers a request that is too long
- * with status 400 and no body.
+ * Returns the kind of an error response without a body. For example, Cerebras answers a request
+ * that is too long with status 400 and no body.
  */
 export function errorKindOfEmptyBody(status: number, sentLength: () => number): ProviderErrorKind {
   if (status !== 400 && status !== 413) return kindOfStatus(status);
@@ -69,19 +70,22 @@ function findKind(text: string): ProviderErrorKind | undefined {
   return kindPatterns.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
-/** A kind, the message patterns that identify it, and the statuses that it can override. */
+/**
+ * A kind, the patterns of the messages that identify it, and the statuses for which the patterns
+ * apply.
+ */
 interface MessagePatterns {
   readonly kind: ProviderErrorKind;
   readonly statuses: readonly (number | undefined)[];
   readonly patterns: readonly RegExp[];
 }
 
-/** The request was rejected, or an error came inside a stream. Such errors have no status. */
+/** The statuses of rejected requests. Errors inside a stream have no status. */
 const refusals = [undefined, 400, 413, 422];
 
 /**
- * More precise than the status: a 429 can be a quota, a 400 can be an overflow. The first match
- * counts.
+ * Patterns that are more precise than the status. For example, status 429 can mean a quota, and
+ * status 400 can mean an overflow. The first match applies.
  */
 const messagePatterns: readonly MessagePatterns[] = [
   {
@@ -94,8 +98,8 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // Must come before overflows: a limit of tokens per minute is not a limit of the request's
-    // length.
+    // This entry must come before the overflows, because a limit of tokens per minute is not a
+    // limit on the length of a request.
     kind: 'rate_limit',
     statuses: [undefined],
     patterns: [/throttling|resource_exhausted|rate.?limit/i],
@@ -131,7 +135,7 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // Not for a model that was not found, which is a different error.
+    // The patterns do not match a model that was not found, because that is a different error.
     kind: 'history_rejected',
     statuses: [...refusals, 404],
     patterns: [/items are not persisted|item with id .{0,120} not found/i],

@@ -13,7 +13,10 @@ export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefi
   return isNamed ? flatReport(body, messageIn(body)) : undefined;
 }
 
-/** The same for a body that came with an error status. Here any text counts as the error. */
+/**
+ * Reads the error in a body that came with an error status. Unlike `errorReportIn`, it takes any
+ * text as the error.
+ */
 export function errorReportOfFailure(body: JsonValue | undefined, text: string): ErrorReport {
   const known = errorReportIn(body);
   if (known !== undefined) return known;
@@ -23,7 +26,7 @@ export function errorReportOfFailure(body: JsonValue | undefined, text: string):
 
 function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {
   const { message, ...own } = flatReport(error, messageIn(error));
-  // OpenRouter puts the error of the upstream provider here.
+  // OpenRouter puts the error of the upstream provider into `metadata.raw`.
   const raw = textIn(objectIn(error, 'metadata'), 'raw');
   const details = objectsIn(error, 'details').flatMap((detail) => textIn(detail, 'reason') ?? []);
   const code = textIn(objectIn(error, 'details'), 'error_code');
@@ -47,13 +50,16 @@ function messageIn(error: JsonObject): string {
   return textIn(error, 'message') ?? JSON.stringify(error);
 }
 
-/** Accepts a number, or a string of three digits. */
+/**
+ * Reads an HTTP error status from a number or a string of three digits. Returns an empty list for
+ * other values.
+ */
 function httpStatus(value: JsonValue | undefined): number | readonly [] {
   const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
   return typeof status === 'number' && status >= 400 && status < 600 ? status : [];
 }
 
-/** The title of an HTML page, for error pages of proxies. */
+/** Returns the title of an HTML page. Proxies send error pages. */
 function htmlTitle(text: string): string | undefined {
   return /^\s*</.test(text) ? /<title>\s*([^<]{1,200})/i.exec(text)?.[1]?.trim() : undefined;
 }

@@ -1,11 +1,14 @@
 import { isError } from './wire-fault.ts';
 
-/** A shorter text is probably a normal word. Removing it would make every message unreadable. */
+/**
+ * The length from which a secret is removed anywhere in a text. A shorter secret is probably a
+ * normal word, and removing it everywhere would make messages unreadable.
+ */
 export const minSecretLength = 8;
 
 /**
- * A key shorter than `minSecretLength` is redacted only as a separate word. A key shorter than this
- * one is a placeholder.
+ * The length from which a secret is removed as a separate word. A shorter one is a placeholder and
+ * stays.
  */
 const minStandaloneLength = 4;
 
@@ -22,15 +25,21 @@ function replaceSecret(text: string, form: string): string {
   return text.replace(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, 'g'), '[redacted]');
 }
 
-/** If a pattern has a group, the secret is that group, at the end of the match. */
+/**
+ * Replaces the secret in a match. If the pattern has a group, the secret is that group, at the end
+ * of the match.
+ */
 function replaceMatch(match: string, group: unknown): string {
   const isPart = typeof group === 'string';
   return `${isPart ? match.slice(0, -group.length) : ''}[redacted]`;
 }
 
-/** The secret as given, as trimmed in a header, as encoded in a URL, and as escaped in JSON. */
+/**
+ * Returns the forms in which a secret can appear: as given, trimmed for a header, encoded for a
+ * URL, and escaped for JSON.
+ */
 function formsOfSecret(given: unknown): readonly string[] {
-  // Accepts any value, because building an error must not fail.
+  // The function accepts any value, because building an error must not fail.
   const secret = typeof given === 'string' || typeof given === 'number' ? String(given) : '';
   const sent = secret.trim();
   return [secret, sent, encodeURIComponent(sent.toWellFormed()), JSON.stringify(sent).slice(1, -1)];
@@ -39,14 +48,14 @@ function formsOfSecret(given: unknown): readonly string[] {
 const maxDepth = 8;
 
 /**
- * Copies an error that another library threw, to use it as the cause of our error. The copy has
- * only the name, message, stack and code, without keys. Such errors can hold the whole request.
+ * Copies an error that another library threw, for use as a cause. The original can contain the
+ * whole request. The copy has only the name, message, stack and code, without keys.
  */
 export function redactError(thrown: unknown, secrets: readonly string[]): unknown {
   try {
     return redactedCopy(thrown, secrets, 0);
   } catch {
-    // Reading the fields of the error threw. There is nothing left to report.
+    // Reading a field of the error threw, so there is nothing to copy.
     return undefined;
   }
 }
@@ -63,10 +72,14 @@ function redactedCopy(thrown: unknown, secrets: readonly string[], depth: number
   return typeof code === 'string' ? Object.assign(copy, { code: clean(code) }) : copy;
 }
 
-// A key follows no letter or digit, except at the end of an escape sequence such as `\nsk-…`.
+// A key does not follow a letter or digit, except at the end of an escape sequence such as
+// `\nsk-…`.
 const keyBoundary = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))`;
 
-/** The boundary is checked last. Checking it first at every character would be slow. */
+/**
+ * Creates the pattern of a key. It matches the prefix before it checks the boundary, because
+ * checking the boundary at every character would be slow.
+ */
 const keyPattern = (prefix: string, rest: string): RegExp =>
   new RegExp(`${prefix}(?<=${keyBoundary}${prefix})${rest}`, 'g');
 
@@ -82,7 +95,8 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
   keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
   keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
-  // A JSON web token: three parts, of which the first starts with `{"`.
+  // Matches a JSON web token. It has three parts, and the first part decodes to a text that starts
+  // with `{"`.
   keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];

@@ -6,7 +6,7 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { bodyLength } from '../wire/response-end.ts';
 import type { WireFault } from './wire-fault.ts';
 
-/** What errors need to know about a request and its response. */
+/** The data about a request and its response that an error needs. */
 export interface FailedExchange {
   readonly provider: string;
   readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface FailedExchange {
 }
 
 /**
- * Returns the error for whatever ended a response. Most runs see no error, so the code that classifies
- * errors loads on demand. An abort needs none of it.
+ * Returns the error for the failure or abort that ended a response. The code that classifies errors
+ * is loaded only when it is needed, because most runs have no error. An abort does not need it.
  */
 export async function responseError(
   exchanged: FailedExchange,
@@ -63,8 +63,8 @@ function abortedError(
 }
 
 /**
- * A page that is offline cannot load more code. That is nearly always the reason why the request failed
- * too, so the error can be retried.
+ * Returns the error if the code that classifies errors could not be loaded. The usual reason is a
+ * page that is offline, so the request failed for the same reason and can be retried.
  */
 function notClassified({ provider, response }: FailedExchange, cause: unknown): ProviderError {
   const status = response?.ok === false ? response.status : undefined;

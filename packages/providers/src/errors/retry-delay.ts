@@ -1,4 +1,4 @@
-/** The delay that the headers ask for, in milliseconds. */
+/** Returns the delay that the headers ask for, in milliseconds, or undefined. */
 export function delayFromHeaders(headers: Headers, nowMs: number): number | undefined {
   return (
     delayFromMilliseconds(headers.get('retry-after-ms')) ??
@@ -7,8 +7,8 @@ export function delayFromHeaders(headers: Headers, nowMs: number): number | unde
 }
 
 /**
- * The time until the rate limit resets. Many servers send it with every answer, so it is not a
- * request to wait.
+ * Returns the time until the rate limit resets, in milliseconds. Many servers send it with every
+ * answer, so it does not ask the client to wait.
  */
 export function delayUntilReset(headers: Headers, nowMs: number): number | undefined {
   return (
@@ -23,9 +23,12 @@ const delayPhrase = new RegExp(
   'i',
 );
 
-/** The delay that an error text asks for. Gemini sends it in a field, others in a sentence. */
+/**
+ * Returns the delay that an error text asks for, in milliseconds. Gemini sends it in a field, and
+ * other providers in a sentence.
+ */
 export function delayFromText(text: string): number | undefined {
-  // Quotes are escaped if one provider quotes another.
+  // Quotes are escaped if one provider quotes the error of another.
   const field = /"retryDelay\\*"\s*:\s*\\*"([^"\\]{1,40})/.exec(text)?.[1];
   return delayFromDuration(field) ?? delayFromDuration(delayPhrase.exec(text)?.[1]);
 }
@@ -39,24 +42,24 @@ function plainNumber(text: string | null): number | undefined {
   return text !== null && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Accepts seconds, or the date of the next attempt. */
+/** Reads the header `retry-after`: a number of seconds, or the date of the next attempt. */
 function delayFromRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   const seconds = plainNumber(text);
   if (seconds !== undefined) return roundedDelay(seconds * 1000);
-  // `Date.parse` accepts many texts that are not dates. A text without a year is not a date.
+  // `Date.parse` accepts many texts that are not dates, so the text must contain a year.
   const date = /\b\d{4}\b/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? delayFromDuration(text) : roundedDelay(Math.max(0, date - nowMs));
 }
 
-/** Accepts a time in seconds or milliseconds since 1970, or a duration such as `6m0s`. */
+/** Reads the time of a reset: seconds or milliseconds since 1970, or a duration such as `6m0s`. */
 function delayUntilResetTime(text: string | null, nowMs: number): number | undefined {
   const moment = plainNumber(text);
   if (moment === undefined || moment < 1e9) return delayFromDuration(text);
   return roundedDelay(Math.max(0, (moment < 1e11 ? moment * 1000 : moment) - nowMs));
 }
 
-/** Keeps every delay within the range of a timer. */
+/** The longest delay that a timer supports, in milliseconds. */
 const maxDelayMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -68,7 +71,8 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 /**
- * Accepts `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain number of seconds.
+ * Reads a duration such as `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain
+ * number of seconds. Returns milliseconds.
  */
 function delayFromDuration(text: string | null | undefined): number | undefined {
   const trimmed = (text ?? '').trim().toLowerCase();

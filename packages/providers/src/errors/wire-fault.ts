@@ -1,25 +1,25 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** An error as the provider reported it, independent of its format. */
+/** An error that the provider reported, in a form that does not depend on the provider. */
 export interface ErrorReport {
-  /** The complete message. It is shortened only after keys were removed from it. */
+  /** The complete message. It is shortened only after keys are removed. */
   readonly message: string;
   /** The HTTP status that the error itself contains. */
   readonly status?: number | undefined;
-  /** The provider's code, type and status names. The first one is shown to the user. */
+  /** The provider's codes, types and status names. The first one is shown to the user. */
   readonly codes: readonly string[];
   readonly requestId?: string | undefined;
-  /** The text in which the provider may ask the client to wait. */
+  /** A text that may contain a delay that the provider asks for. */
   readonly delayText?: string | undefined;
 }
 
 /**
- * Thrown while a request is built or a stream is read: the provider reported an error, or the data
- * breaks the protocol.
+ * Thrown while a request is built or a stream is read, because the provider reported an error or
+ * the data breaks the protocol.
  */
 export class WireFault extends Error {
   readonly report: ErrorReport;
-  /** Set if the kind is already known. Otherwise it is derived from the report. */
+  /** The kind, if it is already known. Otherwise it is derived from the report. */
   readonly kind: ProviderErrorKind | undefined;
 
   constructor(report: ErrorReport, kind?: ProviderErrorKind, options?: ErrorOptions) {
@@ -29,19 +29,19 @@ export class WireFault extends Error {
   }
 }
 
-/** Creates a fault that this package detected, not the provider. */
+/** Creates a fault that this package detected itself. */
 export function fault(kind: ProviderErrorKind, message: string, code?: string): WireFault {
   return new WireFault({ message, codes: code === undefined ? [] : [code] }, kind);
 }
 
-/** Creates a fault for an error that somebody else threw. */
+/** Creates a fault for an error that other code threw. */
 export function faultBy(cause: unknown, kind: ProviderErrorKind, message: string): WireFault {
   return new WireFault({ message, codes: [] }, kind, { cause });
 }
 
 /**
- * True for errors, also from another realm or another copy of a class. Any object with a name and a
- * message counts.
+ * Returns whether a value is an error, also of another realm or another copy of a class. Any object
+ * with a name and a message counts as an error.
  */
 export function isError(value: unknown): value is Error {
   if (value instanceof Error) return true;

@@ -8,13 +8,16 @@ interface Fields {
 
 export type Leaf = string | number | boolean | null;
 
-/** Maximum number of array elements that can be skipped. Empty elements have no path. */
+/**
+ * Maximum number of array elements that one path can skip. The API sends no path for empty
+ * elements.
+ */
 const maxGap = 1024;
 
-/** Arguments that arrive path by path. */
+/** The value of arguments that arrive as pairs of a path and a value. */
 export class ArgumentValue {
   #root: Fields = emptyFields();
-  /** The number of characters that can still be added. */
+  /** The number of characters that can still be added to the value. */
   #remaining = defaultContentLimits.maxTextLength;
 
   /** Replaces the whole value. */
@@ -32,8 +35,8 @@ export class ArgumentValue {
   }
 
   /**
-   * Appends text to text; any other value is replaced. Returns false if the value contradicts an
-   * earlier one, or is too large.
+   * Sets the value at a path. Text is appended to text, and any other value is replaced. Returns
+   * false if the value contradicts an earlier one or is too large.
    */
   setOrAppend(path: readonly PathStep[], leaf: Leaf): boolean {
     const last = path.at(-1);
@@ -63,7 +66,7 @@ export class ArgumentValue {
   }
 }
 
-/** Without a prototype, so that `__proto__` is a normal key. */
+/** Creates an object without a prototype, so that `__proto__` is a normal key. */
 function emptyFields(): Fields {
   return Object.create(null);
 }
@@ -89,7 +92,10 @@ function write(node: Container, step: PathStep, value: Node): boolean {
   return true;
 }
 
-/** Returns the container at this step. Creates it if there is none. */
+/**
+ * Returns the container at this step, and creates it if it is missing. Returns undefined if another
+ * value is there.
+ */
 function enterContainer(node: Container, step: PathStep, isArray: boolean): Container | undefined {
   const known = read(node, step);
   if (isContainer(known)) return known;
@@ -109,7 +115,10 @@ function fieldsOf(object: JsonObject): Fields {
   return fields;
 }
 
-/** `Array.isArray` does not narrow a readonly array. */
+/**
+ * Returns whether a container is an array. `Array.isArray` alone does not narrow the type of a
+ * readonly array.
+ */
 function isList(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
@@ -120,7 +129,7 @@ export type PathStep = string | number;
 /** Maximum depth of nested arguments. */
 const maxSteps = 128;
 
-/** `.name`, `[0]`, `['name']` or `["name"]`. */
+/** Matches `.name`, `[0]`, `['name']` or `["name"]`. */
 const stepForm = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/sy;
 
 /** Parses a path such as `$.legs[0].from` or `$['a.b']`. Returns undefined for an invalid path. */

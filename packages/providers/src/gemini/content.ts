@@ -25,8 +25,9 @@ export function contentPart(part: ContentPart, inputs?: readonly ModelInput[]): 
 }
 
 /**
- * Converts an attachment. Types that the API or the model would reject, in this request and every
- * later one, are described as text. `inputs`: what the model reads. Default: all types of the API.
+ * Converts an attachment to a part. Types that the API or the model rejects are described as text.
+ * Otherwise this request and every later one would fail. `inputs` lists the types that the model
+ * reads. Default: all types of the API.
  */
 export function attachmentPart(part: Attachment, inputs?: readonly ModelInput[]): JsonObject {
   const native = nativeAttachment(part, inputs);
@@ -35,7 +36,7 @@ export function attachmentPart(part: Attachment, inputs?: readonly ModelInput[])
     : withOptions(native, part.options);
 }
 
-/** Media of a type that the API accepts. Undefined for other types. */
+/** Converts media of a type that the API accepts. Returns undefined for other types. */
 function nativeAttachment(
   part: Attachment,
   inputs: readonly ModelInput[] | undefined,
@@ -45,7 +46,8 @@ function nativeAttachment(
   const kind = type === 'application/pdf' ? 'pdf' : type.replace(/\/.*/s, '');
   const isRead = inputs === undefined || inputs.some((input) => input === kind);
   if (nativeTypes.test(type)) return isRead ? dataField(content) : undefined;
-  // Text is sent as text, whatever its type. Only text at a URL must be fetched by the provider.
+  // Text inside the request is sent as text, whatever its type. Text at a URL must be read by the
+  // provider.
   if (content.type === 'base64' || !isTextType(type)) return undefined;
   return dataField({ ...content, mimeType: 'text/plain' });
 }
@@ -55,7 +57,7 @@ export function dataPart(part: Attachment): JsonObject {
   return dataField(attachmentContent(part));
 }
 
-/** The bytes themselves, or the URL or file from which the provider reads them. */
+/** Returns the field with the bytes, or with the URL or file from which the provider reads them. */
 function dataField(content: AttachmentContent): JsonObject {
   const { mimeType } = content;
   switch (content.type) {
@@ -68,7 +70,7 @@ function dataField(content: AttachmentContent): JsonObject {
   }
 }
 
-/** Whether media of a type are uploaded. Text is sent as text. */
+/** Returns whether media of this type are uploaded. Text is never uploaded. */
 export function takesFile(mimeType: string): boolean {
   return nativeTypes.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '');
 }

@@ -5,30 +5,30 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { HeaderOptions } from '../wire/api-options.ts';
 
-/** One of Google's two APIs for the same models. */
+/** The settings of one of Google's two APIs for the same models: Gemini API and Vertex AI. */
 export interface GoogleEndpoint extends StateOwner {
   /**
-   * The URL of the model. Throws a `WireFault` if the name of the model or project would lead to
-   * another path.
+   * Returns the URL of the model. Throws a `WireFault` if the name of the model or project would
+   * lead to another path.
    */
   readonly url: () => string;
   /** The query of the base URL. */
   readonly query: string;
-  /** The header with the key. A caller that sets it needs no key. */
+  /** The name of the header with the key. No key is needed if the caller sets this header. */
   readonly keyHeader: string;
-  /** Throws a `WireFault` if there is none. */
+  /** Returns the key. Throws a `WireFault` if there is no key. */
   readonly key?: (() => string) | undefined;
-  /** See `Wire.authorize`. Tokens expire, so they are read for each request. */
+  /** See `Wire.authorize`. It reads the token for each request, because tokens expire. */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   readonly headers: HeaderOptions | undefined;
-  /** True if the API accepts ids of calls that it did not create. */
+  /** Whether the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
   /** Tools that Google runs. */
   readonly extraTools: readonly JsonObject[];
-  /** True if the API sends the calls and results of its own tools only on request. */
+  /** Whether the API must be asked to send the calls and results of its own tools. */
   readonly asksForHostedCalls: boolean;
-  /** What is known about the model. */
+  /** The limits and abilities of the model. */
   readonly info: ModelInfo;
 }
 
@@ -45,7 +45,10 @@ export function vertexHost(location: string): string {
     : `${location}-aiplatform.googleapis.com`;
 }
 
-/** Throws for names that would send the token to another host or path. */
+/**
+ * Returns the path of a project and location. Throws for names that would send the token to another
+ * host or path.
+ */
 export function vertexPath({ project, location }: VertexLocation): string {
   return `projects/${checkName('project', project)}/locations/${checkName('location', location)}`;
 }

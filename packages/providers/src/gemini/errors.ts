@@ -3,7 +3,7 @@ import type { StopReasons } from '../wire/response-end.ts';
 
 export const stopReasons: StopReasons = {
   STOP: 'stop',
-  // Google does not send it, but servers that imitate this API do.
+  // Google does not send this reason, but servers that imitate its API do.
   FUNCTION_CALL: 'tool_use',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
@@ -16,14 +16,17 @@ export const stopReasons: StopReasons = {
   IMAGE_RECITATION: 'content_filter',
 };
 
-/** Messages of the provider can quote model output of any length. */
+/** Maximum length of a message of the provider. It can quote model output of any length. */
 const maxShown = 500;
 
 export function clip(text: string): string {
   return (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text).toWellFormed();
 }
 
-/** Returns the fault for finish reasons that mean failure. The provider's message explains it. */
+/**
+ * Returns the fault for a finish reason that means failure, with the provider's message. Returns
+ * undefined for other reasons.
+ */
 export function failureOf(
   finishReason: string,
   message: string | undefined,

@@ -17,18 +17,21 @@ import { partData } from './part-state.ts';
 
 interface MessageOptions {
   readonly info: ModelInfo;
-  /** If false, a call's id is sent only if the provider created it. */
+  /** If false, the id of a call is sent only if the provider created it. */
   readonly sendsAllIds: boolean;
 }
 
 type GeminiMessage = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] };
 
-/** Stands in for the user if the conversation starts with the model, which the API rejects. */
+/**
+ * A user message for the start of a conversation that starts with the model. The API rejects a
+ * conversation without it.
+ */
 const emptyUserMessage: GeminiMessage = { role: 'user', parts: [{ text: '(no message)' }] };
 
 /**
- * `contents` and `systemInstruction`. Instructions after the start keep their position, as user
- * messages.
+ * Returns the fields `contents` and `systemInstruction`. Instructions after the start keep their
+ * position and become user messages.
  */
 export function messageFields(messages: readonly Message[], options: MessageOptions): JsonObject {
   const firstIndex = messages.findIndex((message) => !isInstruction(message));
@@ -79,7 +82,7 @@ function toGeminiMessages(
   });
 }
 
-/** The ids that calls and their results are sent with. */
+/** Returns the ids with which calls and their results are sent. */
 function sentIds(
   messages: readonly Message[],
   { sendsAllIds }: MessageOptions,
@@ -108,13 +111,16 @@ function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMes
 }
 
 interface ModelPartsOptions {
-  /** True if the model rejects calls without a signature. */
+  /** Whether the model rejects calls without a signature. */
   readonly wantsSignatures: boolean;
-  /** The id that a call is sent with. Undefined for none. */
+  /** Returns the id with which a call is sent, or undefined if it is sent without one. */
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
-/** The parts of hosted tools that the API needs back. It can reject unknown kinds. */
+/**
+ * The kinds of hosted tool parts that the API needs back. Other kinds are not sent, because the API
+ * can reject them.
+ */
 const returnedKinds: ReadonlySet<string> = new Set([
   'executableCode',
   'codeExecutionResult',
@@ -122,15 +128,15 @@ const returnedKinds: ReadonlySet<string> = new Set([
   'toolResponse',
 ]);
 
-/** Google's documented value for calls of another model, which have no signature. */
+/** The signature that Google documents for calls of another model, which have none. */
 const unsignedCallMarker = 'skip_thought_signature_validator';
 
-/** Converts an assistant message. Each part is sent as it came. */
+/** Converts the parts of an assistant message. Each part is sent as the model sent it. */
 function modelParts(
   { parts }: AssistantMessage,
   options: ModelPartsOptions,
 ): readonly JsonObject[] {
-  // Only the first of several parallel calls has a signature.
+  // Of several parallel calls, only the first has a signature.
   const first = options.wantsSignatures && parts.find(({ kind }) => kind === 'tool_call');
   return parts.flatMap((part) => {
     const sent = modelPart(part, options);
@@ -156,7 +162,7 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
       return hostedPart(part);
     case 'media':
     case 'file':
-      // Signed parts are sent back unchanged.
+      // A signed part is sent back unchanged.
       return [
         thoughtSignature === undefined
           ? { ...attachmentPart(part), ...kept }
@@ -180,13 +186,15 @@ function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObje
 }
 
 interface FunctionResponsesOptions {
-  /** True if results can contain media. Otherwise the media follow the result. */
+  /** Whether results can contain media. Otherwise the media follow the result. */
   readonly takesNestedMedia: boolean;
   readonly inputs: ModelInfo['inputs'];
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
-/** The results of the previous calls, followed by the attachments that cannot be nested. */
+/**
+ * Converts the results of the previous calls. Attachments that cannot be inside a result follow it.
+ */
 function functionResponses(
   { results }: ToolMessage,
   options: FunctionResponsesOptions,
@@ -224,7 +232,7 @@ const nestedTypes = new Set([
   'text/plain',
 ]);
 
-/** Nested attachments must be bytes of one of a few types. */
+/** Returns whether an attachment can be inside a result. It must be bytes of one of a few types. */
 function canNest({ mimeType, source }: Attachment): boolean {
   return source.type === 'bytes' && source.bytes.length > 0 && nestedTypes.has(mimeType);
 }

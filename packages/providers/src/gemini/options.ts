@@ -9,17 +9,17 @@ import type { ApiOptions } from '../wire/api-options.ts';
  */
 export interface GeminiOptions extends ApiOptions, GoogleToolOptions {
   /**
-   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
-   * Default: attachments are sent inside of each request.
+   * Uploads large attachments once, and requests then contain only their ids. Create it with
+   * `createUploads`. Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
 }
 
-/** Options of both of Google's APIs. */
+/** Options that both of Google's APIs have. */
 export interface GoogleToolOptions {
   /**
-   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Before generation 3,
-   * models do not accept them beside the tools of a request. Default: none.
+   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Models before
+   * generation 3 do not accept them together with tools of a request. Default: none.
    */
   readonly extraTools?: readonly GeminiTool[] | undefined;
 }
@@ -28,7 +28,7 @@ export interface GoogleToolOptions {
 export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOptions {
   /** The id of the Google Cloud project. */
   readonly project: string;
-  /** For example `global` or `europe-west4`. */
+  /** The Google Cloud location, for example `global` or `europe-west4`. */
   readonly location: string;
   /**
    * An OAuth token, or a function that returns the current one. The function is called before each
@@ -37,7 +37,8 @@ export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOpt
    */
   readonly accessToken?: GoogleAccessToken;
   /**
-   * Streams the arguments of calls in pieces, instead of sending each call at once. Default: false.
+   * If true, the arguments of a call stream in pieces. Otherwise each call arrives at once.
+   * Default: false.
    */
   readonly streamFunctionCallArguments?: boolean | undefined;
 }

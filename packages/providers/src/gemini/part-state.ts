@@ -5,15 +5,15 @@ import { isObject, objectsIn, textIn } from '../json/fields.ts';
 /** The data that Gemini needs back with a part. */
 interface PartData {
   readonly thoughtSignature?: string | undefined;
-  /** Set for media that belong to the thoughts. */
+  /** True for media that belong to the thoughts. */
   readonly thought?: true | undefined;
   /** The provider's id of a call. */
   readonly id?: string | undefined;
-  /** The original parts, if one of our parts was built from several signed ones. */
+  /** The provider's parts, if one part of ours was built from several signed parts. */
   readonly parts?: readonly JsonObject[] | undefined;
 }
 
-/** Creates the state of a part. Undefined if there is nothing to store. */
+/** Creates the state of a part. Returns undefined if there is nothing to store. */
 export function partState(
   { provider, model }: StateOwner,
   data: PartData,

@@ -106,7 +106,7 @@ function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provid
       info,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
-      // Vertex expects another body.
+      // Vertex AI expects another body for token counts.
       ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },

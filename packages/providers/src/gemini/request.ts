@@ -18,7 +18,7 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
   return { ...requestTo(endpoint, url, bodyOf(request, endpoint, warnings)), warnings };
 }
 
-/** A request with the key, the headers and the query of the caller. */
+/** Creates a request with the key, the headers and the query of the caller. */
 export function requestTo(
   endpoint: Pick<GoogleEndpoint, 'keyHeader' | 'key' | 'headers' | 'query'>,
   url: string,
@@ -46,7 +46,10 @@ function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint, warnings: string[
   return withProviderOptions(body, endpoint.provider, request);
 }
 
-/** Some models reject a schema beside tools. An instruction describes it then. */
+/**
+ * Returns a request that the model accepts. If the model rejects a schema together with tools, an
+ * instruction describes the schema instead.
+ */
 function withPossibleOutput(
   request: ModelRequest,
   { info, extraTools }: GoogleEndpoint,
@@ -57,7 +60,7 @@ function withPossibleOutput(
   return withSchemaInWords(rest, output);
 }
 
-/** The `generationConfig`. Undefined if the request sets none of its fields. */
+/** Returns the `generationConfig`, or undefined if the request sets none of its fields. */
 function generationConfig(
   { info, model }: GoogleEndpoint,
   request: ModelRequest,
@@ -86,7 +89,10 @@ function logprobFields({ logprobs }: ModelRequest): JsonObject {
   return { responseLogprobs: true, ...(logprobs === 0 ? {} : { logprobs }) };
 }
 
-/** The thinking config in the form that the model takes. Undefined if thinking cannot be set. */
+/**
+ * Returns the thinking config in the form that the model accepts. Returns undefined if thinking
+ * cannot be set.
+ */
 function thinkingConfig(info: ModelInfo, effort: ReasoningEffort): JsonObject | undefined {
   const { thinking, efforts = [], thinkingBudget = defaultBudget } = info;
   const level = effortFor(effort, efforts);
@@ -102,7 +108,7 @@ const defaultBudget = [0, 24_576] as const;
 
 const budgets = { none: 0, minimal: 512, low: 2048, medium: 8192, high: 16_384 } as const;
 
-/** In tokens. 0 turns thinking off, where the model can do without. */
+/** Returns the thinking budget in tokens. 0 turns thinking off, if the model allows that. */
 function budgetOf(effort: ReasoningEffort, [min, max]: readonly [number, number]): number {
   return effort === 'max' ? max : Math.min(Math.max(budgets[effort], min), max);
 }

@@ -18,7 +18,7 @@ interface GeminiReaderOptions extends StateOwner {
   readonly keepsGivenIds: boolean;
 }
 
-/** Reads `GenerateContentResponse` events. Each contains the next parts. */
+/** Reads `GenerateContentResponse` events. Each event contains the next parts. */
 export class GeminiReader implements WireReader {
   readonly #blocks: TextBlocks;
   readonly #calls: GeminiToolCalls;
@@ -28,9 +28,9 @@ export class GeminiReader implements WireReader {
   readonly #writer: DeltaWriter;
   #isUsageFinal = false;
   #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The prompt was blocked, so there is no candidate. */
+  /** The reason why the prompt was blocked. The response then has no candidate. */
   #blockedPrompt: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The event with the finish reason. It can be repeated. */
+  /** The event with the finish reason. The API can send it twice. */
   #finishEvent: Finish | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -61,7 +61,7 @@ export class GeminiReader implements WireReader {
   readMessage(response: JsonObject): void {
     this.#responseId ??= textIn(response, 'responseId');
     this.#model ??= textIn(response, 'modelVersion');
-    // Candidates come in any order. The answer has index 0, or no index.
+    // Candidates can be in any order. The answer has index 0, or no index.
     const candidates = objectsIn(response, 'candidates');
     const first = candidates.find(({ index }) => (index ?? 0) === 0);
     if (first !== undefined) this.#candidate(first, response);
@@ -80,7 +80,7 @@ export class GeminiReader implements WireReader {
       this.#isUsageFinal = this.progress !== 'reading';
   }
 
-  /** Without `alt=sse` the body is an array of events. */
+  /** Reads a body that is not SSE. Without `alt=sse` in the URL, the body is an array of events. */
   readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
       const report = errorReportIn(response);
@@ -120,7 +120,7 @@ export class GeminiReader implements WireReader {
     this.#finishEvent = finish;
   }
 
-  /** One of several answers. Only the first one becomes the item. */
+  /** Reads one of several answers. Only the first answer becomes the item. */
   #alternative(index: number, candidate: JsonObject): void {
     const answer = this.#alternatives.at(index);
     if (answer === undefined) return;
@@ -130,7 +130,7 @@ export class GeminiReader implements WireReader {
       else answer.text(text);
       const call = objectIn(part, 'functionCall');
       const name = textIn(call, 'name');
-      // Whole calls have no key. Each is one of its own.
+      // These calls arrive whole and have no id, so each gets its own key.
       if (name !== undefined)
         answer.call(`${answer.length} ${position}`, name, JSON.stringify(call?.['args'] ?? {}));
     }
@@ -159,7 +159,7 @@ export class GeminiReader implements WireReader {
     if (data !== undefined) return this.#blocks.media(data, signature, isThought);
     const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
     if (name !== undefined) return this.#blocks.custom(name, part);
-    // A signature of its own: it belongs to an empty text that was left out.
+    // The part contains only a signature, which belongs to an empty text that the API left out.
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
@@ -172,8 +172,9 @@ interface Finish {
 }
 
 /**
- * True if the last event was sent twice, and is not a new event with the same content. If both have
- * a token count, it decides. Otherwise equal text is new text, and equal calls are repeats.
+ * Returns whether the last event was sent twice. The alternative is a new event with equal content.
+ * If both events have a token count, equal counts mean a repeat. Otherwise equal text is new text,
+ * and equal calls are a repeat.
  */
 function isRepeatedFinish(earlier: Finish, later: Finish): boolean {
   if (JSON.stringify(earlier.candidate) !== JSON.stringify(later.candidate)) return false;

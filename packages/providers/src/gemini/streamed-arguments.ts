@@ -2,17 +2,19 @@ import type { JsonObject } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
 import { ArgumentValue, type Leaf, type PathStep, parsePath } from './argument-value.ts';
 
-/** The missing end of the arguments, or the text that replaces what was written. */
+/** The text to append at the end, or the text that replaces everything that was written. */
 type ArgumentsEnd = { readonly append: string } | { readonly replace: string };
 
-/** The `partialArgs` of a call: values by JSON path, strings in pieces. */
+/**
+ * Reads the `partialArgs` of a call, which are values with JSON paths. Strings arrive in pieces.
+ */
 export class StreamedArguments {
   readonly #value = new ArgumentValue();
   readonly #text = new ArgumentText();
   /**
-   * `writing`: each path follows the one before, so text is written at once. `gathering`: a path
-   * went back, so the whole is written at the end. `broken`: paths contradict each other, which is
-   * a mistake of the model.
+   * `writing`: each path follows the one before, so its text is written at once. `gathering`: a
+   * path went back, so the whole text is written at the end. `broken`: two paths contradict each
+   * other, which is an error of the model.
    */
   #state: 'writing' | 'gathering' | 'broken' = 'writing';
   #path = '';
@@ -39,8 +41,8 @@ export class StreamedArguments {
   }
 
   /**
-   * Broken arguments stay unclosed. As invalid JSON they are never run, and the model gets an
-   * error.
+   * Ends the arguments. Broken arguments stay unclosed. They are invalid JSON then, so the call
+   * never runs and the model gets an error.
    */
   end(): ArgumentsEnd {
     switch (this.#state) {
@@ -60,7 +62,7 @@ export class StreamedArguments {
     return false;
   }
 
-  /** True if the path leads to a position that was not written yet. */
+  /** Returns whether the path leads to a position that was not written yet. */
   #isNewPosition(): boolean {
     const shared = this.#text.sharedSteps(this.#steps);
     return !this.#value.has(this.#steps.slice(0, shared + 1));
@@ -83,7 +85,7 @@ interface OpenContainer {
 
 /** Writes arguments as JSON text while they arrive. Text that was written never changes. */
 class ArgumentText {
-  /** The root first. Empty until something is written. */
+  /** The open containers, the root first. Empty until the first value is written. */
   readonly #open: OpenContainer[] = [];
   #isInString = false;
   /** A high surrogate whose low surrogate has not arrived yet. */
@@ -97,7 +99,7 @@ class ArgumentText {
     return this.#isInString;
   }
 
-  /** The number of steps of the path that lead through open containers. */
+  /** Returns the number of steps of the path that lead through open containers. */
   sharedSteps(path: readonly PathStep[]): number {
     const most = Math.min(this.#open.length - 1, path.length - 1);
     for (let depth = 0; depth < most; depth++) {
@@ -106,7 +108,9 @@ class ArgumentText {
     return Math.max(most, 0);
   }
 
-  /** Starts a new value. A string stays open, because more of it can follow. */
+  /**
+   * Returns the text that starts a new value. A string stays open, because more text can follow.
+   */
   value(path: readonly PathStep[], leaf: Leaf): string {
     const shared = this.sharedSteps(path);
     let text = this.#endString() + (this.hasBegun ? this.#closeDownTo(shared + 1) : this.#root());
@@ -116,7 +120,7 @@ class ArgumentText {
     return `${text}"${this.more(leaf)}`;
   }
 
-  /** Continues the open string. */
+  /** Returns the text that continues the open string. */
   more(piece: string): string {
     const whole = this.#held + piece;
     const last = whole.charCodeAt(whole.length - 1);
@@ -144,7 +148,7 @@ class ArgumentText {
     return text + (isArray ? '[' : '{');
   }
 
-  /** The comma, and null for array elements that have no path. */
+  /** Returns the comma before an element, and `null` for each skipped element of an array. */
   #separator(step: PathStep): string {
     const parent = this.#open.at(-1);
     if (parent === undefined) return '';

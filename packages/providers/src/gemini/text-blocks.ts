@@ -14,18 +14,18 @@ import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 import { partState } from './part-state.ts';
 
-/** Far below the limit of one append. */
+/** Maximum size of one append, in bytes. It is far below the protocol's limit. */
 const maxSliceBytes = 2 ** 20;
 
 /**
- * All content except calls. One part is open at a time; another kind of content starts another
- * part. Only requested JSON continues after content that interrupts it.
+ * Writes all content except calls. One part is open at a time, and content of another kind starts
+ * another part. Only requested JSON continues after other content.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
   readonly #owner: StateOwner;
   readonly #sources = new Sources();
-  /** Citations arrived while no text was open. */
+  /** True if citations arrived while no text was open. */
   #isUncited = false;
   readonly #looseLogprobs = new Logprobs();
   #text: AnswerText | undefined;
@@ -55,7 +55,7 @@ export class TextBlocks {
     }
   }
 
-  /** A picture, or a piece of audio. Audio continues in the next part. */
+  /** Writes an image, or a piece of audio. The next piece of audio continues the same part. */
   media(data: JsonObject, signature: string | undefined, isThought: boolean): void {
     const mimeType = textIn(data, 'mimeType') ?? 'application/octet-stream';
     const bytes = decodeBase64(textIn(data, 'data') ?? '');
@@ -72,7 +72,7 @@ export class TextBlocks {
     });
   }
 
-  /** Stores the part of a hosted tool, or of an unknown kind, as it came. */
+  /** Stores the part of a hosted tool or of an unknown kind, in the provider's format. */
   custom(name: string, part: JsonObject): void {
     this.close();
     const { provider, model } = this.#owner;
@@ -82,14 +82,14 @@ export class TextBlocks {
     this.#context.writer.whole({ kind: 'custom', name, value: part, providerState });
   }
 
-  /** Reads the sources in a candidate. */
+  /** Reads the sources in a candidate and adds them to the open text. */
   cite(candidate: JsonObject): void {
     if (!this.#sources.read(candidate)) return;
     if (this.#text === undefined) this.#isUncited = true;
     else this.#text.metadata(this.#sources.metadata);
   }
 
-  /** Log probabilities belong to the open text. Without one they become a part at the end. */
+  /** Adds log probabilities to the open text. If no text is open, they become a part at the end. */
   logprobs(entries: readonly LogprobEntry[]): void {
     if (this.#text !== undefined) this.#text.logprobs(entries);
     else this.#looseLogprobs.add(entries);
@@ -101,7 +101,7 @@ export class TextBlocks {
     this.#endText();
   }
 
-  /** The response ended. Citations without a text become a part of their own. */
+  /** Ends the response. Citations without a text become a part of their own. */
   end(): void {
     this.#closeOthers();
     this.#endText();
@@ -161,8 +161,8 @@ function appendInSlices(part: BytesWriter, bytes: Uint8Array): void {
 }
 
 /**
- * Answer text while it streams. A signed piece is a part of its own. Requested JSON is one value,
- * so its signed pieces are stored in the state and sent back as they came.
+ * Answer text while it streams. A signed piece becomes a part of its own. Requested JSON must be
+ * one part, so its signed pieces are stored in the state and sent back unchanged.
  */
 class AnswerText extends TextBlock {
   readonly #owner: StateOwner;
@@ -187,7 +187,7 @@ class AnswerText extends TextBlock {
     this.#pieces.push({ text, thoughtSignature });
   }
 
-  /** True if the text starts like the requested JSON and is not complete. */
+  /** Whether the text starts like the requested JSON and is not complete. */
   get isUnfinished(): boolean {
     if (!this.#isJson) return false;
     const text = this.#pieces.map((piece) => piece['text']).join('') + this.#unsigned;

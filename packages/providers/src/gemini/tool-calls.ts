@@ -16,16 +16,19 @@ import { StreamedArguments } from './streamed-arguments.ts';
 interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
-  /** True if the API recognizes its own ids, but accepts no others. */
+  /** True if the API accepts only ids that it created itself. */
   readonly keepsGivenIds: boolean;
 }
 
-/** The client's calls of one response: complete ones, and those whose arguments stream. */
+/**
+ * The calls of one response that the client must run: complete calls, and calls whose arguments
+ * stream.
+ */
 export class GeminiToolCalls {
   readonly #context: ToolCallContext;
   readonly #usedIds = new Set<string>();
   readonly #repeated = new RepeatedCalls();
-  /** Calls whose arguments stream. There are several only if they have ids. */
+  /** The calls whose arguments stream. There are several only if they have ids. */
   #open: readonly StreamedCall[] = [];
   #count = 0;
 
@@ -39,8 +42,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * Call it before the parts of each event. Parts of one event are different calls; a later event
-   * can repeat them.
+   * Must be called before the parts of each event. The calls in one event are all different. A
+   * later event can repeat them.
    */
   nextEvent(parts: readonly JsonObject[]): void {
     this.#repeated.nextEvent(parts);
@@ -57,7 +60,7 @@ export class GeminiToolCalls {
   }
 
   /**
-   * The response ended. An unfinished call counts as complete only if the model finished normally.
+   * Ends the response. An unfinished call counts as complete only if the model finished normally.
    */
   close(isComplete: boolean): void {
     for (const open of this.#open) {
@@ -87,8 +90,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * The open call that a piece belongs to: by its id, or else the last one, unless the piece starts
-   * a new call.
+   * Returns the open call that a piece belongs to, or undefined if the piece starts a new call. The
+   * call is found by its id. Without an id, it is the last call.
    */
   #openFor(id: string | undefined, name: string | undefined): StreamedCall | undefined {
     const known = this.#open.findLast(({ givenId }) => givenId !== undefined && givenId === id);
@@ -102,8 +105,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * A new call ends the calls without ids, because their pieces could not be distinguished from its
-   * own.
+   * Commits the open calls without ids, because a new call starts. Pieces of the old and the new
+   * call could not be distinguished.
    */
   #commitCallsWithoutId(): void {
     for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
@@ -120,7 +123,10 @@ export class GeminiToolCalls {
     return partState(this.#context, { thoughtSignature, id: keptId });
   }
 
-  /** The provider's id, if it is valid and unique in the response. Otherwise a new one. */
+  /**
+   * Returns the provider's id if it is valid and unique in the response. Otherwise returns a new
+   * id.
+   */
   #idFor(given: string | undefined): ToolCallId {
     const isFree = given !== undefined && !this.#usedIds.has(given);
     let id = isFree ? asToolCallId(given) : undefined;
@@ -130,13 +136,16 @@ export class GeminiToolCalls {
   }
 }
 
-/** Ignores a repeated end. Throws if there are arguments without a call. */
+/**
+ * Checks a call without a name. A repeated end is ignored. Throws if there are arguments without a
+ * call.
+ */
 function checkNamelessCall(call: JsonObject): void {
   if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
   throw fault('protocol_error', 'a tool call has no name');
 }
 
-/** Missing arguments become an empty text. */
+/** Returns the arguments as text. Missing arguments become an empty text. */
 function argumentText({ args }: JsonObject): string {
   if (args === undefined || args === null) return '';
   return typeof args === 'string' ? args : JSON.stringify(args);
@@ -156,7 +165,7 @@ class StreamedCall {
   readonly #id: ToolCallId;
   readonly name: string;
   readonly #arguments = new StreamedArguments();
-  /** The provider's id, if it sent one. */
+  /** The provider's id, or undefined if it sent none. */
   readonly givenId: string | undefined;
   #signature: string | undefined;
 
@@ -201,16 +210,16 @@ class StreamedCall {
 }
 
 /**
- * Distinguishes a call that is sent again, in a later event without its signature, from a new call
- * with equal arguments. It compares ids, or else whole events: a repeat has exactly the calls of
- * the earlier event.
+ * Recognizes calls that the API sends again in a later event, without their signature. They must be
+ * distinguished from new calls with equal arguments. A call with an id repeats an earlier call with
+ * the same id. Without ids, an event repeats an earlier event if it has exactly the same calls.
  */
 class RepeatedCalls {
-  /** The calls of each event with a signature, until they are repeated. */
+  /** The calls of each event with a signature, as JSON. An entry is removed when it is repeated. */
   readonly #events = new Set<string>();
-  /** Signed calls of earlier events that have an id. */
+  /** The signed calls of earlier events that have an id. */
   readonly #calls = new Set<string>();
-  /** Signed calls of the current event. They do not repeat each other. */
+  /** The signed calls of the current event. They cannot repeat each other. */
   #current: readonly string[] = [];
   #isEventRepeated = false;
 
@@ -227,7 +236,7 @@ class RepeatedCalls {
     else this.#isEventRepeated = this.#events.delete(event);
   }
 
-  /** True if this unsigned call repeats an earlier one. */
+  /** Returns whether this unsigned call repeats an earlier one. */
   has(call: JsonObject): boolean {
     return this.#isEventRepeated || keyWithId(call).some((key) => this.#calls.has(key));
   }
@@ -238,7 +247,10 @@ function callsIn(part: JsonObject): readonly JsonObject[] {
   return call === undefined ? [] : [call];
 }
 
-/** Without arguments, a new call cannot be distinguished from a repeat. */
+/**
+ * Returns whether a call has arguments. Without arguments, a new call cannot be distinguished from
+ * a repeat.
+ */
 function hasArguments({ args }: JsonObject): boolean {
   return args !== undefined && args !== null;
 }

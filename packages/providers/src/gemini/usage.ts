@@ -11,13 +11,13 @@ const counts = [
 
 type Count = (typeof counts)[number];
 
-/** Keeps the last value of each count. Events repeat them, and some contain no counts. */
+/** Keeps the last value of each count. Events repeat the counts, and some events have none. */
 export class UsageTally {
   readonly #figures = new Map<Count, number>();
-  /** How Vertex AI bills the request: on demand, or from reserved throughput. */
+  /** The kind of billing at Vertex AI: on demand, or from reserved throughput. */
   trafficType: string | undefined;
 
-  /** Returns true if the report contains any count. */
+  /** Adds a report. Returns whether it contains any count. */
   add(usage: JsonObject): boolean {
     let isSaid = false;
     this.trafficType = textIn(usage, 'trafficType') ?? this.trafficType;
@@ -30,13 +30,13 @@ export class UsageTally {
     return isSaid;
   }
 
-  /** Undefined if nothing was reported. */
+  /** Returns the usage, or undefined if no count was reported. */
   usage(isFinal: boolean): Usage | undefined {
     if (this.#figures.size === 0) return undefined;
     const reasoning = this.#count('thoughtsTokenCount');
     return {
       ...noUsage,
-      // The prompt count does not include the input of hosted tools. It does include cached tokens.
+      // `promptTokenCount` includes cached tokens, but not the input of hosted tools.
       input: this.#count('promptTokenCount') + this.#count('toolUsePromptTokenCount'),
       output: this.#count('candidatesTokenCount') + reasoning,
       cacheRead: this.#count('cachedContentTokenCount'),

@@ -7,13 +7,13 @@ import {
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
-/** A picture, an audio file, a video or a document of a message. */
+/** An image, an audio file, a video or a document in a message. */
 export type Attachment = (MediaPart | FilePart) & {
-  /** Fields of the provider's format for this content. Default: none. */
+  /** Fields in the provider's format that are merged into this content. Default: none. */
   readonly options?: JsonObject | undefined;
 };
 
-/** The data of an attachment: inside the request, at a URL, or in a file of the provider. */
+/** The content of an attachment: inside the request, at a URL, or in a file at the provider. */
 export type AttachmentContent =
   | { readonly type: 'base64'; readonly mimeType: string; readonly data: string }
   | { readonly type: 'url'; readonly mimeType: string; readonly url: string }
@@ -40,14 +40,14 @@ export function attachmentContent({
   }
 }
 
-/** The URL of the content. Data inside the request becomes a data URL. */
+/** Returns the URL of the content. Content inside the request becomes a data URL. */
 export function contentUrl(content: Exclude<AttachmentContent, { readonly type: 'file' }>): string {
   return content.type === 'url' ? content.url : `data:${content.mimeType};base64,${content.data}`;
 }
 
 /**
- * The media type without parameters. Empty for empty content, because providers reject empty files
- * of any type.
+ * Returns the media type without parameters. Returns '' for empty content, because providers reject
+ * empty files of any type.
  */
 export function mediaTypeOf(content: AttachmentContent): string {
   const isEmpty = content.type === 'base64' && content.data === '';
@@ -68,7 +68,10 @@ export function readDataUrl(url: string): DataUrl | undefined {
   return base64 === undefined ? undefined : { mimeType: mimeType || 'text/plain', base64 };
 }
 
-/** Decodes percent escapes. Returns undefined if they are invalid. */
+/**
+ * Decodes percent escapes and encodes the text as base64. Returns undefined if the escapes are
+ * invalid.
+ */
 function base64OfText(data: string): string | undefined {
   try {
     return toBase64(new TextEncoder().encode(decodeURIComponent(data)));
@@ -77,25 +80,29 @@ function base64OfText(data: string): string | undefined {
   }
 }
 
-/** The type without its parameters, in lower case. */
+/** Returns the media type without its parameters, in lower case. */
 function essenceOf(mimeType: string): string {
   return mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** The type as providers write it. Only audio types need their parameters. */
+/**
+ * Returns the media type in the form that providers expect. Only audio types keep their parameters.
+ */
 export function normalizedType(mimeType: string): string {
   const essence = essenceOf(mimeType);
   if (essence.startsWith('audio/')) return mimeType;
   return essence === 'image/jpg' ? 'image/jpeg' : essence;
 }
 
-/** A longer URL is probably a signed URL that contains a key. */
+/**
+ * Maximum length of a URL that the model sees. A longer URL is probably signed and contains a key.
+ */
 const maxAddressLength = 2000;
 
 /**
- * Describes an attachment as text, for a wire that does not accept its type. A text file is quoted
- * with its name; any other file is only named. Sending a rejected attachment would fail this
- * request and every later one of the session.
+ * Describes an attachment as text, for a wire that does not accept its type. The text contains the
+ * content of a text file, and only the name of any other file. If a rejected attachment were sent,
+ * this request and every later request of the session would fail.
  */
 export function describeAttachment(part: Attachment): string {
   const text = attachmentText(part);
@@ -113,7 +120,9 @@ function nameOfAttachment(part: Attachment): string {
   return `[An attachment cannot be shown: ${what}${addressNote(part)}]`;
 }
 
-/** The model can have a tool that reads from this URL. */
+/**
+ * Returns the URL of an attachment as a note. The model can have a tool that reads from this URL.
+ */
 function addressNote({ source }: Attachment): string {
   if (source.type !== 'url' || source.url.length > maxAddressLength) return '';
   return /^https?:/i.test(source.url) ? `, at ${source.url.toWellFormed()}` : '';
@@ -127,8 +136,8 @@ const textTypes =
   /^text\/|[/+](?:x-)?(?:json|json5|jsonl|ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sql|graphql|sh|shellscript|httpd-php|latex|tex)$/;
 
 /**
- * Types that say nothing about the content, or that operating systems assign to source files by
- * mistake.
+ * Matches types that do not describe the content, and types that operating systems assign to source
+ * files by mistake.
  */
 const ambiguousTypes = /^$|^(?:application|binary)\/octet-stream$|^application\/x-|^video\/mp2t$/;
 
@@ -137,8 +146,8 @@ export function isTextType(mimeType: string): boolean {
 }
 
 /**
- * The text of a text file, source code or data. Undefined for other files, and if the bytes are not
- * available.
+ * Returns the text of a text file, source code or data. Returns undefined for other files, and if
+ * the bytes are not inside the request.
  */
 export function attachmentText(part: Attachment): string | undefined {
   const { mimeType } = part;
@@ -149,7 +158,7 @@ export function attachmentText(part: Attachment): string | undefined {
   return isText ? decodeText(bytes, mimeType) : decodeUtf8OrNothing(bytes);
 }
 
-/** The bytes of an attachment. Undefined if they are not inside the request. */
+/** Returns the bytes of an attachment. Returns undefined if they are not inside the request. */
 export function attachmentBytes({ source }: Attachment): Uint8Array | undefined {
   if (source.type === 'bytes') return source.bytes;
   const inside = source.type === 'url' ? readDataUrl(source.url) : undefined;
@@ -161,7 +170,7 @@ function decodeText(bytes: Uint8Array, mimeType: string): string {
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {
-    // The charset is unknown.
+    // `TextDecoder` does not know the charset, so UTF-8 is used.
     return new TextDecoder().decode(bytes);
   }
 }
@@ -176,8 +185,8 @@ function decodeUtf8OrNothing(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * True for control characters other than tabs, line ends, form feeds and the escape of coloured
- * output.
+ * Returns whether a byte is a control character that text files do not contain. Tabs, line ends,
+ * form feeds and the escape of coloured output are allowed.
  */
 function isControl(byte: number): boolean {
   return byte < 9 || (byte > 13 && byte < 32 && byte !== 27);

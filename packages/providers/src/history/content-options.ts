@@ -3,12 +3,13 @@ import type { ContentOptions } from '../contract/content-options.ts';
 import { isObject, objectIn } from '../json/fields.ts';
 import { mergeFor } from '../wire/provider-options.ts';
 
-/** The name of the options in the metadata of a part. */
+/** The key of the options in the metadata of a part. */
 const key = 'providerOptions';
 
 /**
- * Returns the picture or file with options for some providers: how exactly to look at it, or whether
- * to cite it. They are stored in its metadata. Other providers ignore them.
+ * Returns the picture or file with options for some providers, such as the level of detail, or
+ * whether to cite it. The options are stored in the metadata of the part. Each provider reads only
+ * its own options.
  *
  * @example
  * const map = withContentOptions(picture, { openai: { detail: 'high' } });
@@ -21,7 +22,7 @@ export function withContentOptions<Part extends MediaPart | FilePart>(
   return { ...part, metadata: { ...part.metadata, [key]: options as JsonObject } };
 }
 
-/** The options of a part for one provider. Undefined if there are none. */
+/** Returns the options of a part for one provider, or undefined if there are none. */
 export function contentOptionsFor(
   { metadata }: MediaPart | FilePart,
   provider: string,

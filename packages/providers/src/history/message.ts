@@ -10,9 +10,9 @@ import type {
 import type { Attachment } from './attachment.ts';
 
 /**
- * The provider-neutral messages that every wire starts from. Everything in them can be sent:
- * `providerState` belongs to this provider, reasoning and custom parts came from it, and each call
- * has a result.
+ * The messages from which every wire builds its request. Everything in them can be sent. A
+ * `providerState` belongs to this provider, reasoning and custom parts came from this provider, and
+ * each call has a result.
  */
 export type Message = InputMessage | AssistantMessage | ToolMessage;
 
@@ -34,14 +34,16 @@ export interface AssistantMessage {
 export type AssistantPart = ContentPart | ReasoningPart | CustomPart | SentToolCall;
 
 /**
- * A call as it is sent back. Its id fits the provider's rules and its arguments are a JSON object.
+ * A tool call in the form in which it is sent back. Its id follows the provider's rules, and its
+ * arguments are a JSON object.
  */
 export interface SentToolCall extends ToolCallPart {
   readonly input: JsonObject;
 }
 
 /**
- * The results of the calls in the previous message: in the order of the calls, each exactly once.
+ * The results of the calls in the previous message, in the order of the calls. Each call has
+ * exactly one result.
  */
 export interface ToolMessage {
   readonly role: 'tool';

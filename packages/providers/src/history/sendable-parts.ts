@@ -21,9 +21,9 @@ function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
 }
 
 /**
- * Returns the part without the state of other providers. Returns undefined for parts that only
- * their creator can read (reasoning, hosted tool blocks), and for reasoning that was cut off,
- * because it has no signature.
+ * Returns the part without the state of other providers. Returns undefined for reasoning and hosted
+ * tool blocks of another provider, because only that provider can read them. Such parts are also
+ * left out if they were cut off, because they have no signature.
  */
 export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | undefined {
   const own = isOwn(part.providerState, owner);
@@ -37,20 +37,20 @@ export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | un
 /** Metadata of a text in which the provider, not the model, explains a refusal. */
 export const refusalExplanation: Metadata = { refusal: true, isExplanation: true };
 
-/** True for texts that are meant for users only. They are never sent back to a model. */
+/** Returns whether a text is meant for users only. Such a text is never sent back to a model. */
 export function isRefusalExplanation({ metadata }: TextPart): boolean {
   return metadata?.['isExplanation'] === true;
 }
 
-/** The arguments of a call, as text and as a value. Every provider accepts them. */
+/** The arguments of a call, as text and as a value, in a form that every provider accepts. */
 interface SendableArguments {
   readonly arguments: string;
   readonly input: JsonObject;
 }
 
 /**
- * Returns the arguments as the model wrote them, if that text can be sent. Returns undefined if
- * they are not a JSON object.
+ * Returns the arguments of a call, as the model wrote them if that text can be sent. Returns
+ * undefined if they are not a JSON object.
  */
 export function sendableArguments(part: ToolCallPart): SendableArguments | undefined {
   const written = parsedObject(part.arguments);
@@ -67,8 +67,8 @@ function parsedObject(text: string): JsonObject | undefined {
 }
 
 /**
- * Replaces lone surrogates, because most providers reject them. Text with provider state can be
- * signed and is never changed.
+ * Replaces lone surrogates, because most providers reject them. Text with provider state is never
+ * changed, because it can be signed.
  */
 export function wellFormedText(part: TextPart): TextPart {
   if (part.providerState !== undefined || part.text.isWellFormed()) return part;
@@ -101,7 +101,10 @@ function repairedValue(value: JsonValue): JsonValue {
   return Object.fromEntries(entries);
 }
 
-/** `Array.isArray` does not narrow a readonly array. */
+/**
+ * Returns whether a value is an array. `Array.isArray` alone does not narrow the type of a readonly
+ * array.
+ */
 function isArray(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

@@ -27,18 +27,18 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
-  /** Whether the API takes references to files that it stores. Default: true. */
+  /** Whether requests can refer to files that the API stores. Default: true. */
   readonly takesFiles?: boolean | undefined;
-  /** How many cache points the messages may have. Default: 4, which is the limit of all APIs. */
+  /** Maximum number of cache points in the messages. Default: 4, which is the limit of all APIs. */
   readonly maxCachePoints?: number | undefined;
 }
 
 const defaultMaxCachePoints = 4;
 
 /**
- * Converts the items of a request into messages that every provider accepts. Each call gets a valid
- * id and exactly one result. The function removes empty parts, and the `providerState` that another
- * provider created. `checkRequest` must have checked the item kinds before.
+ * Converts the items of a request to messages that every provider accepts. Each call gets a valid
+ * id and exactly one result. The function removes empty parts, and each `providerState` of another
+ * provider. `checkRequest` must have checked the item kinds before.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
@@ -48,7 +48,7 @@ export function toMessages(request: ModelRequest, options: HistoryOptions): read
 
 /**
  * Removes cache points if there are too many. The first point stays, because other sessions share
- * it, and so do the last ones.
+ * it. The last points stay too.
  */
 function withFewerPoints(messages: readonly Message[], max: number): readonly Message[] {
   const points = messages.filter(({ isCachePoint }) => isCachePoint);
@@ -59,7 +59,7 @@ function withFewerPoints(messages: readonly Message[], max: number): readonly Me
   );
 }
 
-/** An assistant message and the results of its calls that are known so far. */
+/** An assistant message with its calls. The results are added when they are found. */
 interface AssistantExchange {
   readonly message: AssistantMessage;
   readonly calls: readonly CallAwaitingResult[];
@@ -77,7 +77,9 @@ class MessageBuilder {
   readonly #cachePoints: ReadonlySet<string>;
   readonly #ids: ToolCallIds;
   readonly #entries: (Message | AssistantExchange)[] = [];
-  /** By the id in the history. A later call with the same id replaces an earlier one. */
+  /**
+   * The calls by their id in the history. A later call with the same id replaces an earlier one.
+   */
   readonly #awaited = new Map<ToolCallId, CallAwaitingResult>();
 
   constructor(options: HistoryOptions, cachePoints: ReadonlySet<string>) {
@@ -100,7 +102,7 @@ class MessageBuilder {
       case 'tool':
         return this.#addResults(item, isCachePoint);
       case 'notification':
-        // Notifications are for users only. They are not sent to the model.
+        // Notifications are for users only, so the model does not receive them.
         return;
     }
   }
@@ -123,7 +125,7 @@ class MessageBuilder {
         return awaited.map(({ call }) => call);
       }
       const own = part.kind === 'reasoning' || part.kind === 'custom';
-      // Blobs were shown to the user. The model that created one does not need it again.
+      // A blob was shown to the user. The model that created it does not need it again.
       if (isInBlob(part)) return [];
       return (own ? partForOwner(part, this.#options) : this.#contentPart(part)) ?? [];
     });
@@ -131,7 +133,7 @@ class MessageBuilder {
     this.#entries.push({ message: { role: 'assistant', parts, isCachePoint }, calls });
   }
 
-  /** Adds a call. Calls that were cut off are left out. */
+  /** Adds a call that expects a result. Calls that were cut off are left out. */
   #addCall(part: ToolCallPart): readonly CallAwaitingResult[] {
     if (part.partial) return [];
     const own = partForOwner(part, this.#options) ?? part;
@@ -139,8 +141,8 @@ class MessageBuilder {
     const call: SentToolCall = {
       ...own,
       toolCallId: this.#ids.next(part.toolCallId),
-      // The provider would reject arguments that are not a JSON object, in this request and every
-      // later one.
+      // Arguments that are not a JSON object become `{}`. Otherwise the provider would reject this
+      // request and every later one.
       ...(sent ?? { arguments: '{}', input: {} }),
     };
     const awaited: CallAwaitingResult = { call, isValid: sent !== undefined, isCachePoint: false };
@@ -152,7 +154,7 @@ class MessageBuilder {
     for (const part of item.parts) {
       if (part.kind !== 'tool_result') continue;
       const awaited = this.#awaited.get(part.toolCallId);
-      // Every provider rejects a result without a call, and a second result.
+      // Every provider rejects a result without a call, and a second result of one call.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
       const sendable = sendableResult(part, this.#options);
@@ -180,8 +182,8 @@ class MessageBuilder {
 }
 
 /**
- * True for a file that another provider stores, and that this one cannot read. The two APIs of OpenAI
- * share their files.
+ * Returns whether an attachment is a file at another provider, which this provider cannot read. The
+ * two APIs of OpenAI share their files.
  */
 function isForeign(
   { source }: Attachment,
@@ -199,7 +201,8 @@ function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment 
 }
 
 /**
- * False for empty texts without provider state, and for the provider's explanation of a refusal.
+ * Returns whether a text is sent. Empty texts without provider state are not, nor is the provider's
+ * explanation of a refusal.
  */
 function isSendableText(part: TextPart): boolean {
   return !isRefusalExplanation(part) && (part.text !== '' || part.providerState !== undefined);
@@ -210,8 +213,8 @@ function isInBlob(part: Part): boolean {
 }
 
 /**
- * Removes attachments in blobs, for example the full text of a shortened result. Files that only
- * another provider can read are named in the text.
+ * Returns a result that can be sent. Attachments in blobs are removed, for example the full text of
+ * a shortened result. Files that only another provider can read are named in the text.
  */
 function sendableResult(part: ToolResultPart, options: HistoryOptions): ToolResultPart {
   const { attachments = [], ...rest } = part;
@@ -224,7 +227,7 @@ function sendableResult(part: ToolResultPart, options: HistoryOptions): ToolResu
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }
 
-/** Returns the message, followed by a result for each of its calls. */
+/** Returns the message, followed by a message with one result for each of its calls. */
 function withResults({ message, calls }: AssistantExchange): readonly Message[] {
   if (calls.length === 0) return [message];
   const results = calls.map(({ call, isValid, result }) => result ?? missingResult(call, isValid));

@@ -2,8 +2,8 @@ import { type ToolCallId, toolCallId } from '@millrace/core';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
 /**
- * The call ids that a provider accepts. Other ids are replaced by a hash, because shortened ids
- * could collide.
+ * The tool call ids that a provider accepts. An id that does not fit is replaced by a hash, because
+ * shortened ids could collide.
  */
 export interface ToolCallIdRule {
   /** The pattern that a valid id matches. */
@@ -12,12 +12,14 @@ export interface ToolCallIdRule {
   readonly length: number;
 }
 
-/** For providers without a documented rule. OpenAI's limit is the lowest. */
+/**
+ * The rule for providers without a documented rule. It uses OpenAI's limit, which is the lowest.
+ */
 export const defaultIdRule: ToolCallIdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
 
 /**
- * Assigns a unique id to each call of a request. It keeps the original id if that is valid and not
- * taken.
+ * Assigns a unique id to each call of a request. A call keeps its id if the id is valid and not
+ * used yet.
  */
 export class ToolCallIds {
   readonly #rule: ToolCallIdRule;
@@ -37,8 +39,8 @@ export class ToolCallIds {
   }
 
   /**
-   * All hashes can be taken. Then numbers are tried, one more than there are ids in use, so that
-   * one of them is free.
+   * Returns the ids to try: the id itself or its hash, other hashes, and then numbers. The last
+   * list is longer than the list of used ids, so one of its numbers is free.
    */
   *#candidates(id: ToolCallId): Generator<string> {
     const { form, length } = this.#rule;
@@ -58,7 +60,8 @@ function idsExhausted({ length }: ToolCallIdRule): WireFault {
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
 /**
- * Letters and digits that depend on the whole text: FNV-1a, once for each character of the result.
+ * Returns a text of letters and digits that depends on the whole input. It uses FNV-1a, once for
+ * each character of the result.
  */
 function hashedId(text: string, length: number): string {
   let state = 0x811c9dc5;
@@ -72,7 +75,10 @@ function hashedId(text: string, length: number): string {
   }).join('');
 }
 
-/** The number in these digits. Only the last digits count if it is too long. */
+/**
+ * Returns the number in base 62, with exactly `length` digits. A number that is too long loses its
+ * first digits.
+ */
 function numberedId(count: number, length: number): string {
   let rest = count;
   const characters = Array.from({ length }, () => {

@@ -1,6 +1,7 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
-// These functions read JSON from providers. A field with an unexpected type counts as missing.
+// The functions in this file read JSON from providers. A field of an unexpected type counts as
+// missing.
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -18,19 +19,19 @@ export function arrayIn(object: JsonObject | undefined, key: string): JsonArray 
   return Array.isArray(value) ? value : emptyArray;
 }
 
-/** The objects of an array. Other values are left out. */
+/** Returns the objects in an array field. Other values in the array are left out. */
 export function objectsIn(object: JsonObject | undefined, key: string): readonly JsonObject[] {
   const values = arrayIn(object, key);
   return values.every(isObject) ? values : values.filter(isObject);
 }
 
-/** A non-empty string. Providers send '' for missing values. */
+/** Returns a string field that is not empty. Providers send '' for missing values. */
 export function textIn(object: JsonObject | undefined, key: string): string | undefined {
   const value = object?.[key];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A number that is not negative, rounded to an integer. */
+/** Returns a number field that is not negative, rounded to an integer. */
 export function countIn(object: JsonObject | undefined, key: string): number | undefined {
   const value = object?.[key];
   return typeof value === 'number' && value >= 0 && Number.isFinite(value)

@@ -4,9 +4,9 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { assertProviderOptions } from '../wire/api-options.ts';
 
 /**
- * Turns texts into vectors. Many texts are sent in several requests, within the limits of the model.
- * Throws a `ProviderError`: `invalid_request` for an empty text, or the error of the first request
- * that failed after its retries.
+ * Turns texts into vectors. Many texts are sent in several requests, within the limits of the
+ * model. Throws a `ProviderError` of the kind `invalid_request` if a text is empty. Otherwise
+ * throws the error of the first request that failed after its retries.
  *
  * @example
  * const model = openaiEmbedding({ model: 'text-embedding-3-small' });
@@ -73,7 +73,9 @@ function splitTexts(texts: readonly string[], limits: BatchLimits): readonly (re
   return batches;
 }
 
-/** Runs the work with at most `max` at a time. The first failure aborts the rest. */
+/**
+ * Runs `run` for each entry, at most `max` at the same time. The first failure aborts the others.
+ */
 async function inParallel<Work, Result>(
   all: readonly Work[],
   max: number,

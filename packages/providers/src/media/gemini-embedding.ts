@@ -24,8 +24,8 @@ import { plainRequest } from './openai-endpoint.ts';
 export type GeminiEmbeddingOptions = MediaApiOptions;
 
 /**
- * Creates an embedding model of the Gemini API. `providerOptions: { google: { taskType } }` says what
- * the vectors are for.
+ * Creates an embedding model of the Gemini API. To set the purpose of the vectors, use
+ * `providerOptions: { google: { taskType } }`.
  *
  * @example
  * const model = geminiEmbedding({ model: 'gemini-embedding-001' });
@@ -48,7 +48,7 @@ export function geminiEmbedding(given: GeminiEmbeddingOptions): EmbeddingModel {
   return {
     provider: 'gemini',
     model,
-    // The API rejects more than 100 texts.
+    // The API rejects more than 100 texts in one request.
     maxTexts: 100,
     maxBytes: 2 ** 20,
     maxParallel: 4,
@@ -64,7 +64,7 @@ export function geminiEmbedding(given: GeminiEmbeddingOptions): EmbeddingModel {
   };
 }
 
-/** The API takes a complete request for each text. */
+/** Returns the body of a request. The API expects a complete request for each text. */
 function bodyOf(model: string, call: EmbeddingRequest): JsonObject {
   const { texts, dimensions } = call;
   const requests = texts.map((text) => {
@@ -78,7 +78,7 @@ function bodyOf(model: string, call: EmbeddingRequest): JsonObject {
   return { requests };
 }
 
-/** The API reports the number of tokens only for some models. */
+/** Reads the vectors and the usage. The API reports the number of tokens only for some models. */
 function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddings {
   const vectors = objectsIn(body, 'embeddings').map((one) => vectorOf(arrayIn(one, 'values')));
   checkVectorCount(vectors, count);

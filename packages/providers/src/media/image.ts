@@ -21,8 +21,9 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /**
- * Makes pictures from a description. More pictures than a request can make need several requests, one
- * after the other. Throws a `ProviderError`; `filtered` if the provider rejects the description.
+ * Creates images from a description. If one request cannot create all of them, several requests are
+ * sent, one after the other. Throws a `ProviderError`. Its kind is `filtered` if the provider
+ * rejects the description.
  *
  * @example
  * const { images } = await generateImage(openaiImage({ model: 'gpt-image-1' }), 'A lighthouse');
@@ -46,7 +47,7 @@ export async function generateImage(
   }
   const images: MediaContent[] = [];
   let usage = noUsage;
-  // Each answer has at least one picture, so this ends.
+  // Each answer contains at least one image, so the loop ends.
   while (images.length < count) {
     const wanted = Math.min(count - images.length, model.maxImages);
     const answer = await model.generate({ ...options, prompt, count: wanted });
@@ -62,7 +63,9 @@ export async function generateImage(
 
 /** Options of `openaiImage`. */
 export interface OpenaiImageOptions extends MediaApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: ImagePreset | undefined;
 }
 
@@ -77,8 +80,8 @@ const imagePresets: readonly ImagePreset[] = [
 ];
 
 /**
- * Creates an image model of OpenAI or of a compatible server. Quality, background and format are
- * `providerOptions: { openai: { quality: 'high' } }`.
+ * Creates an image model of OpenAI or of a compatible server. Set quality, background and format
+ * with `providerOptions: { openai: { quality: 'high' } }`.
  *
  * @example
  * const model = openaiImage({ model: 'gpt-image-1' });
@@ -88,7 +91,7 @@ export function openaiImage(options: OpenaiImageOptions): ImageModel {
     { of: 'openaiImage', path: 'images/generations', presets: imagePresets },
     options,
   );
-  // Models that can answer with a URL are asked for the bytes. The others reject the field.
+  // Models that can answer with a URL are asked for the bytes. Other models reject this field.
   const asksForBytes = !/^(?:chat)?gpt-/.test(model) && options.preset !== 'azure';
   return {
     provider,
@@ -138,14 +141,17 @@ function imageIn(entry: JsonObject): MediaContent {
   return imageOf(base64);
 }
 
-/** A picture from its bytes or their base64. Throws a `protocol_error`. */
+/**
+ * Creates an image from its bytes or their base64. Throws a fault of the kind `protocol_error` if
+ * the data is invalid.
+ */
 export function imageOf(data: string | Uint8Array): MediaContent {
   const bytes = typeof data === 'string' ? fromBase64(data) : data;
   if (bytes !== undefined && bytes.length > 0) return { bytes, mimeType: imageTypeOf(bytes) };
   throw fault('protocol_error', 'the answer has a picture that is not valid base64');
 }
 
-/** The first bytes of each format, as Latin-1. */
+/** The first bytes of each image format, as Latin-1, with its media type. */
 const imageStarts: readonly (readonly [start: RegExp, mimeType: string])[] = [
   [/^\x89PNG/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -155,7 +161,10 @@ const imageStarts: readonly (readonly [start: RegExp, mimeType: string])[] = [
   [/^\s*<(?:svg|\?xml)/, 'image/svg+xml'],
 ];
 
-/** APIs do not always report the type, so the bytes decide. */
+/**
+ * Returns the media type of an image. It reads the bytes, because APIs do not always report the
+ * type.
+ */
 function imageTypeOf(bytes: Uint8Array): string {
   const start = String.fromCharCode(...bytes.subarray(0, 64));
   return imageStarts.find(([mark]) => mark.test(start))?.[1] ?? 'application/octet-stream';

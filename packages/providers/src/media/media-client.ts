@@ -29,7 +29,7 @@ export interface MediaTransportOptions
   readonly retry?: Partial<MediaRetries> | undefined;
 }
 
-/** Options of every model that does not chat and that is reached over HTTP. */
+/** Options of every model that does not chat and that this package calls over HTTP. */
 export interface MediaApiOptions
   extends MediaTransportOptions,
     Pick<ApiOptions, 'model' | 'apiKey' | 'baseUrl' | 'headers' | 'fetch'> {}
@@ -40,27 +40,25 @@ export const mediaOptionNames: OptionNames<MediaApiOptions> = {
   ...{ timeouts: true, maxConcurrentRequests: true, models: true, info: true, retry: true },
 };
 
-/** One call over HTTP: how its request is built and how its answer is read. */
+/** One call over HTTP. It builds the request and reads the answer. */
 interface MediaCall<Answer> {
   readonly signal?: AbortSignal | undefined;
-  /** Throws a `WireFault` if the request can never be sent. */
+  /** Builds the request. Throws a `WireFault` if the request can never be sent. */
   http(): HttpRequest | Promise<HttpRequest>;
-  /** Throws a `WireFault` if the answer cannot be used. */
+  /** Reads the answer. Throws a `WireFault` if the answer cannot be used. */
   read(bytes: Uint8Array, response: Response): Answer;
 }
 
 /** Sends the requests of one model over HTTP, with its limits and retries. */
 export interface MediaClient {
-  /** Throws a `ProviderError`. */
+  /** Sends the request and returns the answer. Throws a `ProviderError`. */
   call<Answer>(call: MediaCall<Answer>): Promise<Answer>;
 }
 
-/**
- * The largest answer that is read. An answer is read as a whole, so it must fit into the memory.
- */
+/** Maximum size of an answer in bytes. The whole answer must fit into memory. */
 const maxAnswerBytes = 64 * 2 ** 20;
 
-/** Creates the client of a model. Throws a `RangeError` for an invalid number. */
+/** Creates the client of a model. Throws a `RangeError` if an option has an invalid number. */
 export function createMediaClient(
   provider: string,
   options: MediaTransportOptions & Pick<TransportOptions, 'fetch'>,
@@ -99,7 +97,9 @@ async function attempt<Answer>(
   }
 }
 
-/** An error here means that the request can never be sent, so a retry is useless. */
+/**
+ * Builds the request. An error here means that the request can never be sent, so it is not retried.
+ */
 async function builtBy(http: MediaCall<unknown>['http']): Promise<HttpRequest> {
   try {
     return await http();
@@ -132,7 +132,10 @@ async function readBytes(exchange: HttpExchange): Promise<Uint8Array> {
   return all;
 }
 
-/** Reads a JSON object. Some gateways report an error with the status 200. */
+/**
+ * Reads an answer that must be a JSON object. Throws if it is an error, because some gateways
+ * report errors with the status 200.
+ */
 export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   const body = parseMessage(new TextDecoder().decode(bytes));
   const report = errorReportIn(body);
@@ -141,7 +144,7 @@ export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   throw fault('protocol_error', 'the answer is not a JSON object');
 }
 
-/** Throws `invalid_request` unless the value is a text that is not empty. */
+/** Throws an error of the kind `invalid_request` if the value is not a text or is empty. */
 export function checkTextInput(provider: string, field: string, value: unknown): void {
   if (typeof value === 'string' && value.trim() !== '') return;
   const message = `Cannot use the ${field}: it must be a text that is not empty`;
@@ -149,8 +152,8 @@ export function checkTextInput(provider: string, field: string, value: unknown):
 }
 
 /**
- * Adds the caller's options for a provider to a body. Options that replace one of the fixed fields are
- * refused.
+ * Adds the caller's options for a provider to a body. Throws if an option would replace one of the
+ * fixed fields.
  */
 export function withCallOptions(
   provider: string,
@@ -165,7 +168,7 @@ export function withCallOptions(
   throw fault('invalid_request', `providerOptions cannot set ${taken}: ${why}`);
 }
 
-/** The usage of a call, with its cost if the price of the model is known. */
+/** Returns the usage of a call, with its cost if the price of the model is known. */
 export function mediaUsage(tokens: Partial<Usage> | undefined, { prices }: ModelInfo): Usage {
   if (tokens === undefined) return { ...noUsage, estimated: true };
   return withCost({ ...noUsage, ...tokens }, prices);
@@ -173,7 +176,10 @@ export function mediaUsage(tokens: Partial<Usage> | undefined, { prices }: Model
 
 const defaultRetries: MediaRetries = { maxAttempts: 4, baseDelayMs: 1000, maxDelayMs: 60_000 };
 
-/** Adds the defaults. Throws for unknown names and invalid numbers. */
+/**
+ * Returns the retries with defaults for missing values. Throws for unknown names and invalid
+ * numbers.
+ */
 export function completeRetries(given: Partial<MediaRetries>): MediaRetries {
   assertProviderOptions('retry', given, {
     ...{ maxAttempts: true, baseDelayMs: true, maxDelayMs: true },
@@ -186,7 +192,7 @@ export function completeRetries(given: Partial<MediaRetries>): MediaRetries {
   return retries;
 }
 
-/** What the attempts of one call share. */
+/** The values that all attempts of one call share. */
 export interface RetryContext {
   readonly provider: string;
   readonly transport: Transport;
@@ -194,7 +200,10 @@ export interface RetryContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Repeats an attempt by the rule of an agent. A waiting call occupies no place of the limit. */
+/**
+ * Repeats an attempt by the same rule as an agent. While a call waits for its next attempt, it does
+ * not count against the concurrency limit.
+ */
 export async function withRetries<Answer>(
   { provider, transport, retries, signal }: RetryContext,
   attemptOnce: () => Promise<Answer>,
@@ -205,7 +214,7 @@ export async function withRetries<Answer>(
   for (let failures = 1; ; failures++) {
     const release = await semaphore.acquire(stop).catch(() => Promise.reject(aborted()));
     try {
-      // The signal can be aborted at the moment in which the place becomes free.
+      // The signal can be aborted while the request waits for its place.
       if (stop.aborted) throw aborted();
       return await attemptOnce();
     } catch (error) {

@@ -14,7 +14,9 @@ import { openMediaModel } from './openai-endpoint.ts';
 
 /** Options of `openaiEmbedding`. */
 export interface OpenaiEmbeddingOptions extends MediaApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: EmbeddingPreset | undefined;
 }
 
@@ -40,9 +42,10 @@ export function openaiEmbedding(options: OpenaiEmbeddingOptions): EmbeddingModel
   return {
     provider,
     model,
-    // The API takes 2048. With fewer, the answer with the longest vectors stays below 64 MiB.
+    // The API accepts 2048 texts. The limit is lower here, so that an answer with the longest
+    // vectors stays below 64 MiB.
     maxTexts: 512,
-    // The API takes 300,000 tokens. A token is at least one byte.
+    // The API accepts 300,000 tokens. A token has at least one byte.
     maxBytes: 300_000,
     maxParallel: 4,
     embed: (request) =>
@@ -60,7 +63,10 @@ function bodyOf(provider: string, model: string, request: EmbeddingRequest): Jso
   return withCallOptions(provider, body, request, ['model', 'input', 'encoding_format']);
 }
 
-/** The entries have an index, because the API does not promise their order. */
+/**
+ * Reads the vectors and the usage. Each entry has an index, because the API does not promise an
+ * order.
+ */
 function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddings {
   const vectors: (readonly number[])[] = [];
   for (const [position, entry] of objectsIn(body, 'data').entries()) {
@@ -71,14 +77,16 @@ function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddi
   return { vectors, usage: mediaUsage(tokens === undefined ? undefined : { input: tokens }, info) };
 }
 
-/** Checks the numbers of a vector. Throws a `protocol_error`. */
+/**
+ * Checks that the values are a vector. Throws a fault of the kind `protocol_error` if they are not.
+ */
 export function vectorOf(values: readonly unknown[]): readonly number[] {
   const isVector = values.length > 0 && values.every((value) => Number.isFinite(value));
   if (!isVector) throw fault('protocol_error', 'the answer has a vector without numbers');
   return values as readonly number[];
 }
 
-/** Throws a `protocol_error` unless there is one vector for each text. */
+/** Throws a fault of the kind `protocol_error` unless there is one vector for each text. */
 export function checkVectorCount(vectors: readonly unknown[], count: number): void {
   const found = Object.keys(vectors).length;
   if (found === count && vectors.length === count) return;

@@ -13,26 +13,26 @@ import {
   mediaOptionNames,
 } from './media-client.ts';
 
-/** A model behind one of OpenAI's endpoints that do not chat, at OpenAI or at a compatible server. */
+/** A model at one of OpenAI's endpoints that do not chat, at OpenAI or at a compatible server. */
 export interface OpenAiMediaModel {
   readonly provider: string;
   readonly model: string;
   readonly info: ModelInfo;
   readonly client: MediaClient;
-  /** Builds a request with a JSON body. Throws a `WireFault` without a key. */
+  /** Builds a request with a JSON body. Throws a `WireFault` if there is no key. */
   http(body: JsonObject): HttpRequest;
 }
 
-/** One of OpenAI's endpoints, and the servers that are known to have it. */
+/** One of OpenAI's endpoints, and the servers that are known to offer it. */
 export interface OpenAiMediaEndpoint<Preset extends ChatPreset> {
-  /** The function that creates the model, for error messages. */
+  /** The name of the function that creates the model, for error messages. */
   readonly of: string;
   /** The path below the base URL, for example `embeddings`. */
   readonly path: string;
   readonly presets: readonly Preset[];
 }
 
-/** Reads the options of a model behind one of OpenAI's endpoints. */
+/** Reads the options of a model at one of OpenAI's endpoints. */
 export function openMediaModel<Preset extends ChatPreset>(
   { of, path, presets: known }: OpenAiMediaEndpoint<Preset>,
   given: MediaApiOptions & { readonly preset?: Preset | undefined },
@@ -59,7 +59,7 @@ export function openMediaModel<Preset extends ChatPreset>(
   };
 }
 
-/** The answer is not a stream, so it may be compressed. */
+/** Removes the headers that ask for a stream. The answer may therefore be compressed. */
 export function plainRequest(request: HttpRequest): HttpRequest {
   const { accept, 'accept-encoding': encoding, ...headers } = request.headers;
   return {

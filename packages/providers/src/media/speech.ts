@@ -40,7 +40,9 @@ export async function speak(
 
 /** Options of `openaiSpeech`. */
 export interface OpenaiSpeechOptions extends MediaApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: SpeechPreset | undefined;
 }
 
@@ -105,7 +107,10 @@ const audioTypes: Readonly<Record<string, string>> = {
   pcm: 'audio/pcm',
 };
 
-/** A recording with the type that the server reports, or that of the format. Throws if it is none. */
+/**
+ * Creates a recording with the type that the server reported, or else the type of the format.
+ * Throws if the answer is not audio.
+ */
 export function audioOf(bytes: Uint8Array, reported: string, format: string): MediaContent {
   const [type = ''] = reported.toLowerCase().split(';');
   const isOther = /^(?:text\/|application\/(?!octet-stream|ogg))/.test(type.trim());

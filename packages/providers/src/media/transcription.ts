@@ -24,7 +24,7 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /**
- * Writes down what is said in a recording. Throws a `ProviderError`.
+ * Writes the words of a recording as text. Throws a `ProviderError`.
  *
  * @example
  * const model = openaiTranscription({ model: 'whisper-1' });
@@ -50,7 +50,9 @@ export async function transcribe(
 
 /** Options of `openaiTranscription`. */
 export interface OpenaiTranscriptionOptions extends MediaApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: TranscriptionPreset | undefined;
 }
 
@@ -65,7 +67,8 @@ const transcriptionPresets: readonly TranscriptionPreset[] = [
 ];
 
 /**
- * Creates a transcription model of OpenAI or of a compatible server. Only Whisper models report times.
+ * Creates a transcription model of OpenAI or of a compatible server. Only Whisper models return
+ * times.
  *
  * @example
  * const model = openaiTranscription({ preset: 'groq', model: 'whisper-large-v3-turbo' });
@@ -105,7 +108,7 @@ function fieldsOf(provider: string, model: string, request: TranscriptionRequest
   return withCallOptions(provider, fields, request, ['model', 'file', 'response_format', 'stream']);
 }
 
-/** Servers decide by the end of the name how to read a recording. */
+/** The file extension for each media type. Servers use the extension to choose a decoder. */
 const endings: Readonly<Record<string, string>> = {
   ...{ 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3', 'audio/mp4': 'm4a', 'audio/x-m4a': 'm4a' },
   ...{ 'audio/m4a': 'm4a', 'video/mp4': 'mp4', 'audio/wav': 'wav', 'audio/x-wav': 'wav' },
@@ -113,7 +116,10 @@ const endings: Readonly<Record<string, string>> = {
   ...{ 'audio/opus': 'ogg', 'audio/flac': 'flac', 'audio/x-flac': 'flac' },
 };
 
-/** The boundary depends on the content, so that a cassette finds the same request again. */
+/**
+ * Returns a request with a form. The boundary depends only on the content, so that a cassette finds
+ * the same request again.
+ */
 async function formRequest(
   request: HttpRequest,
   fields: JsonObject,

@@ -2,8 +2,8 @@ import { isDecimal } from '@millrace/core';
 import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
 
 /**
- * Throws if a price is not an exact decimal. Otherwise the fault would appear at the end of the first
- * answer.
+ * Throws if a price is not an exact decimal. Without this check, the error would appear only at the
+ * end of the first answer.
  */
 export function assertPrices(prices: ModelPrices, model: string): void {
   const tiers = [prices, ...(prices.above ?? [])];
@@ -16,7 +16,10 @@ export function assertPrices(prices: ModelPrices, model: string): void {
   }
 }
 
-/** The prices of a tier, with those that follow from others. */
+/**
+ * Returns all prices of a tier. A missing price gets its default, which is another price of the
+ * tier.
+ */
 export function withDefaults(tier: TokenPrices): Readonly<Record<keyof TokenPrices, string>> {
   const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = tier;
   const { cacheWriteLong = cacheWrite } = tier;

@@ -2,12 +2,15 @@ import type { Cost, Usage } from '@millrace/core';
 import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
 import { withDefaults } from './check-prices.ts';
 
-/** A usage, with the part of `cacheWrite` that has a long lifetime, if the provider reports it. */
+/**
+ * A usage. `cacheWriteLong` is the part of `cacheWrite` with a long lifetime, if the provider
+ * reports it.
+ */
 type BilledUsage = Usage & { readonly cacheWriteLong?: number | undefined };
 
 /**
- * Returns the cost of a usage, as an exact decimal. It is the list price of the tokens at the
- * provider's standard tier. Discounts, hosted tools and taxes are not part of it.
+ * Returns the cost of a usage as an exact decimal. It is the list price of the tokens at the
+ * provider's standard tier. It does not include discounts, hosted tools or taxes.
  *
  * @example
  * const { prices } = models.find('anthropic', 'claude-opus-4-8') ?? {};
@@ -32,14 +35,17 @@ export function costOf(usage: BilledUsage, prices: ModelPrices): Cost {
   return { amount: written(total, decimals + millionDigits), currency: prices.currency ?? 'USD' };
 }
 
-/** Adds the cost to a usage without one. A cost that the provider reported stays. */
+/** Adds the cost to a usage that has none. A cost that the provider reported is kept. */
 export function withCost(usage: Usage, prices: ModelPrices | 'reported' | undefined): Usage {
   const isKnown = prices !== undefined && prices !== 'reported' && usage.costs.length === 0;
   if (!isKnown || usage.input + usage.output === 0) return usage;
   return { ...usage, costs: [costOf(usage, prices)] };
 }
 
-/** Each token is counted once. Totals that are smaller than their parts are not charged below 0. */
+/**
+ * Splits a usage into counts that contain each token once. No count is negative, even if a reported
+ * total is smaller than its parts.
+ */
 function tokenCounts(usage: BilledUsage) {
   const { cacheRead, cacheWrite, reasoning } = usage;
   const cacheWriteLong = Math.min(usage.cacheWriteLong ?? 0, cacheWrite);
@@ -53,7 +59,7 @@ function tokenCounts(usage: BilledUsage) {
   };
 }
 
-/** The prices that apply to this usage. */
+/** Returns the prices that apply to this usage. */
 function rates(usage: Usage, prices: ModelPrices): Readonly<Record<keyof TokenPrices, string>> {
   const exceeded = (prices.above ?? []).filter(({ inputTokens }) => usage.input > inputTokens);
   const tier = exceeded.reduce<TokenPrices>(
@@ -67,7 +73,7 @@ function limitOf(prices: TokenPrices): number {
   return 'inputTokens' in prices ? Number(prices.inputTokens) : 0;
 }
 
-/** Prices are for a million tokens. */
+/** The number of decimals to shift, because prices are for a million tokens. */
 const millionDigits = 6;
 
 function decimalsOf(price: string): number {
@@ -79,7 +85,7 @@ function scaled(price: string, decimals: number): bigint {
   return BigInt(price.replace('.', '') + '0'.repeat(decimals - decimalsOf(price)));
 }
 
-/** Writes the decimal without zeros at its end, but with two digits after the point. */
+/** Formats the decimal without zeros at its end, but with at least two digits after the point. */
 function written(value: bigint, decimals: number): string {
   const digits = value.toString().padStart(decimals + 1, '0');
   const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');

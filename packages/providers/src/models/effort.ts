@@ -2,9 +2,9 @@ import { type ModelEffort, type ModelInfo, modelEfforts } from '../contract/mode
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 
 /**
- * Returns the effort to send for a requested one. `max` is the highest that the model has. For the
- * others it is the requested effort, otherwise the next higher one, otherwise the highest. Undefined
- * if the model does not reason.
+ * Returns the effort to send for a requested effort. For `max` it is the model's highest effort.
+ * Otherwise it is the requested effort, or the next higher one that the model has, or the highest.
+ * Returns undefined if the list of efforts is empty.
  */
 export function effortFor(
   requested: ReasoningEffort,
@@ -17,7 +17,7 @@ export function effortFor(
   return ordered.find((effort) => modelEfforts.indexOf(effort) >= least) ?? highest;
 }
 
-/** The efforts of a model about which nothing is known. Most servers accept them. */
+/** The efforts of a model that is not in the table. Most servers accept them. */
 export const commonEfforts: readonly ModelEffort[] = ['none', 'low', 'medium', 'high'];
 
 type Sampling = Pick<ModelRequest, 'temperature' | 'topP'>;
@@ -25,13 +25,14 @@ type Sampling = Pick<ModelRequest, 'temperature' | 'topP'>;
 interface SamplingModel {
   readonly model: string;
   readonly info: ModelInfo;
-  /** Gets a line if something is left out. */
+  /** Receives a message if a value is left out. */
   readonly warnings: string[];
 }
 
 /**
- * Returns the temperature and the nucleus probability of a request, or nothing if the model rejects
- * them. They are sent if nothing is known, because most models accept them.
+ * Returns the temperature and the nucleus probability of a request, or an empty object if the model
+ * rejects them. For a model that is not in the table they are returned, because most models accept
+ * them.
  */
 export function sentSampling(
   { temperature, topP, reasoning }: ModelRequest,
@@ -55,7 +56,7 @@ function takesSampling(requested: ReasoningEffort | undefined, info: ModelInfo):
   }
 }
 
-/** The effort of an answer. Undefined if it is unknown. */
+/** Returns the effort that an answer will have, or undefined if it is unknown. */
 function effortOf(
   requested: ReasoningEffort | undefined,
   { efforts = commonEfforts, defaultEffort }: ModelInfo,

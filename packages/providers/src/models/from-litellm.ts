@@ -13,7 +13,7 @@ import type { ModelRows } from './model-table.ts';
 /** A row of LiteLLM's list. Its fields are checked when they are read. */
 type ListRow = Readonly<Record<string, unknown>>;
 
-/** The companies whose rows are kept, by LiteLLM's name. */
+/** The vendors whose rows are kept, by LiteLLM's name. */
 const vendorNames: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -29,13 +29,16 @@ const vendorNames: Readonly<Record<string, string>> = {
   cerebras: 'cerebras',
 };
 
-/** Vendors whose rows are complete: what a row does not name, the model does not have. */
+/**
+ * The vendors whose rows are complete. If such a row does not list an ability, the model does not
+ * have it.
+ */
 const completeVendors = new Set(['anthropic', 'openai', 'gemini', 'deepseek']);
 
 /**
  * Converts LiteLLM's list of models, the file `model_prices_and_context_window.json` of its
  * repository and its Python package. Rows of other kinds of models and of other vendors are left
- * out. Throws a `TypeError` if the value is no such list.
+ * out. Throws a `TypeError` if the value is not such a list.
  */
 export function rowsFromLiteLlm(list: unknown): ModelRows {
   if (!isRecord(list)) throw new TypeError('Cannot read the list of models: it is no JSON object');
@@ -47,7 +50,7 @@ export function rowsFromLiteLlm(list: unknown): ModelRows {
     const name = key.replace(/^[a-z_]+\//, (prefix) => (isPrefix(prefix, row) ? '' : prefix));
     const own = `${vendor}/${name.toLowerCase()}`;
     const info = infoOf(vendor, name.toLowerCase(), row);
-    // The same model is listed with and without a prefix.
+    // The list can contain the same model with and without a prefix, so the first row is kept.
     if (Object.keys(info).length > 0 && !rows.has(own)) rows.set(own, info);
   }
   if (rows.size === 0) throw new TypeError('Cannot read the list of models: no row has a model');
@@ -61,8 +64,8 @@ function isPrefix(prefix: string, row: ListRow): boolean {
 const dateEnd = /-20\d{2}-?[01]\d-?[0-3]\d$/;
 
 /**
- * A lookup ignores the date of a name, so a dated row is needed only if it differs. The newest dated
- * row also stands for the name without a date, if that has none.
+ * Removes rows with a date that equal the row without one, because a lookup ignores the date. If a
+ * name has no row without a date, the newest row with a date is used for it.
  */
 function withoutRepeatedDates(all: ReadonlyMap<string, ModelInfo>): ModelRows {
   const rows = new Map(all);
@@ -114,7 +117,10 @@ function effortsOf(row: ListRow, reasons: boolean | undefined): readonly ModelEf
   );
 }
 
-/** Undefined if the row names no input at all. */
+/**
+ * Returns the kinds of attachments that a model reads. Returns undefined if the row lists no input
+ * at all.
+ */
 function inputsOf(row: ListRow, isComplete: boolean): readonly ModelInput[] | undefined {
   const listed = Array.isArray(row['supported_modalities']) ? row['supported_modalities'] : [];
   const fields: { readonly [Input in ModelInput]: string } = {
@@ -153,7 +159,9 @@ function pricesOf(row: ListRow): ModelPrices | undefined {
   return above.length === 0 ? prices : { ...prices, above };
 }
 
-/** The prices of one tier. A price that the tier does not name is that of the lowest tier. */
+/**
+ * Returns the prices of one tier. A price that the tier does not list is that of the lowest tier.
+ */
 function tokenPrices(row: ListRow, suffix: string): TokenPrices | undefined {
   const price = (name: keyof TokenPrices) =>
     perMillion(row[`${priceFields[name]}${suffix}`] ?? row[priceFields[name]]);
@@ -170,10 +178,13 @@ function tokenPrices(row: ListRow, suffix: string): TokenPrices | undefined {
   });
 }
 
-/** The list has binary fractions. Twelve digits are more than any price has. */
+/**
+ * The number of digits to which prices are rounded. The list contains binary fractions, and no
+ * price has twelve digits.
+ */
 const priceDigits = 12;
 
-/** Converts a price for one token to an exact decimal for a million. */
+/** Converts a price per token to an exact decimal per million tokens. */
 function perMillion(perToken: unknown): string | undefined {
   if (typeof perToken !== 'number' || !(perToken >= 0) || !Number.isFinite(perToken))
     return undefined;

@@ -6,13 +6,13 @@ import { type ModelInfoOptions, modelInfo, tableOfText } from './model-info.ts';
 
 /**
  * The limits and abilities of all known models, without prices. The table with prices is larger, so
- * only programs that need it load it.
+ * only programs that need prices load it.
  */
 export const knownTraits: ModelTable = tableOfText(messagesTraits + geminiTraits + otherTraits);
 
 /**
- * Returns what is known about a model behind an API that servers of all vendors offer, such as Chat
- * Completions. The wires of one vendor load only the rows of their own models.
+ * Returns the facts about a model at an API that servers of all vendors offer, such as Chat
+ * Completions. The wires of one vendor load only the rows of that vendor.
  */
 export function knownModelInfo(
   provider: string,

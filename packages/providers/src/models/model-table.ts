@@ -1,21 +1,21 @@
 import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
 
 /**
- * Rows by name: `provider/model`, or a model's name alone for every provider. A name that ends with
- * `*` stands for all models whose names start so.
+ * Rows of a table by key. A key is `provider/model`, or a model's name alone for every provider. A
+ * key that ends with `*` applies to all models whose names start with the text before it.
  */
 export type ModelRows = Readonly<Record<string, ModelInfo>>;
 
-/** Finds a row by its exact key. A table can build its rows when they are needed. */
+/** Finds a row by its exact key. A source may create a row only when it is needed. */
 export interface RowSource {
-  /** The keys that end with `*`, without it. */
+  /** The keys that end with `*`, without the `*`. */
   readonly families: readonly string[];
   row(key: string): ModelInfo | undefined;
 }
 
 /**
- * Creates a table from rows. An exact name wins over the name without its date, and that one over
- * the longest fitting name that ends with `*`.
+ * Creates a table from rows. A lookup prefers the row with the exact name, then the row with the
+ * name without its date, then the row with the longest matching name that ends with `*`.
  *
  * @example
  * const table = createModelTable({ 'vllm/qwen3-32b': { contextTokens: 40_960 } });
@@ -28,13 +28,16 @@ export function createModelTable(rows: ModelRows): ModelTable {
   });
 }
 
-/** Joins facts about one model. Earlier ones win. */
+/** Joins facts about one model. An earlier fact takes precedence over a later one. */
 export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInfo {
   const found = infos.flatMap((info) => (info === undefined ? [] : definedFields(info)));
   return Object.assign({}, ...found.toReversed());
 }
 
-/** An undefined field is unknown, so it hides nothing. */
+/**
+ * Returns the fields that are not undefined. An undefined field is unknown and must not hide a
+ * later fact.
+ */
 function definedFields(info: ModelInfo): ModelInfo {
   return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined));
 }
@@ -65,18 +68,18 @@ function rowOf(source: RowSource, vendor: string, names: readonly string[]): Mod
   return longest === '' ? undefined : source.row(`${longest}*`);
 }
 
-/** A server can sell the models of other companies at prices of its own. */
+/** Removes the prices. A server can sell the models of other vendors at its own prices. */
 function withoutPrices({ prices: _, ...info }: ModelInfo): ModelInfo {
   return info;
 }
 
 interface VendorOfModel {
   readonly vendor: string;
-  /** Whether the vendor's prices apply. */
+  /** Whether the prices of the vendor's row apply. */
   readonly isOwn: boolean;
 }
 
-/** Providers that serve models of a vendor, at its prices. */
+/** The vendors of providers that serve a vendor's models at the vendor's prices. */
 const vendorOfProvider: Readonly<Record<string, string>> = {
   azure: 'openai',
   'anthropic-bedrock': 'anthropic',
@@ -85,7 +88,7 @@ const vendorOfProvider: Readonly<Record<string, string>> = {
   google: 'gemini',
 };
 
-/** The first part of a gateway's model name, where it differs from the vendor's id. */
+/** The vendors of prefixes in gateways' model names, if the prefix differs from the vendor's id. */
 const vendorOfPrefix: Readonly<Record<string, string>> = {
   google: 'gemini',
   'x-ai': 'xai',
@@ -96,15 +99,15 @@ const vendorOfPrefix: Readonly<Record<string, string>> = {
   'deepseek-ai': 'deepseek',
 };
 
-/** Vendors whose models other servers offer under the same names. */
+/** The vendors whose models other servers offer under the same names. */
 const sharedVendors = [
   ...['anthropic', 'openai', 'gemini', 'xai', 'deepseek', 'mistral', 'moonshot', 'zai', 'minimax'],
 ];
 
-/** Servers that users run themselves. They choose names and limits of their own. */
+/** The servers that users run themselves. Their models can have any names and limits. */
 const localServers = new Set(['ollama', 'vllm', 'llama.cpp', 'lm-studio']);
 
-/** Vendors that are used through a preset for any server. */
+/** The vendors of hosts that are used with the preset for any server. */
 const vendorOfHost: Readonly<Record<string, string>> = {
   'api.anthropic.com': 'anthropic',
   'api.openai.com': 'openai',
@@ -119,18 +122,18 @@ const vendorOfHost: Readonly<Record<string, string>> = {
   'api.cerebras.ai': 'cerebras',
 };
 
-/** Gateways that charge the vendors' prices. */
+/** The gateways that charge the vendors' prices. */
 const passThroughGateways = new Set(['litellm']);
 
 /**
- * The vendors to search, in this order. The provider itself comes first, so that rows for one server
- * win.
+ * Returns the vendors to search, in order. The provider itself comes first, so that a row for one
+ * server takes precedence.
  */
 function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
   const id = provider.toLowerCase();
   const [server = '', host] = id.split('@');
   const name = server.replace(/-responses$/, '').replace(/\..*$/, (rest) => familyRest(rest));
-  // A vendor's API at another address is another server.
+  // A vendor's API at another host is another server.
   const vendor = host === undefined ? (vendorOfProvider[name] ?? name) : vendorOfHost[host];
   const isVendor = vendor === name || !sharedVendors.includes(name);
   const itself = isVendor ? [id, server, name] : [id];
@@ -145,19 +148,22 @@ function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
   return [...own, ...others.map((one) => ({ vendor: one, isOwn }))];
 }
 
-/** AI SDK packages name their API after a point: `anthropic.messages`. A server can have one too. */
+/**
+ * Returns the end of a server's name to keep. AI SDK packages put the name of their API after a
+ * point, as in `anthropic.messages`. The name `llama.cpp` itself has a point.
+ */
 function familyRest(rest: string): string {
   return rest === '.cpp' ? rest : '';
 }
 
 /**
- * The names to look for, from the most to the least exact: without a gateway's prefix and suffix,
- * without the prefix and version of Bedrock, and without a date.
+ * Returns the names to look for, from the most to the least exact. The less exact names omit the
+ * prefix and suffix that a gateway adds, the prefix and version that Bedrock adds, and a date.
  */
 function namesOf(model: string): readonly string[] {
   const full = model.trim().toLowerCase();
   const last = full.slice(full.lastIndexOf('/') + 1);
-  // A tuned model has other prices than the model that it was made from.
+  // The prefix `ft:` is kept, because a tuned model has other prices than its base model.
   const base = last.replace(/^(ft:[^:]+|[^:]+):.*$/, '$1');
   const claude = base
     .replace(/^.*?(?=claude-)/, '')

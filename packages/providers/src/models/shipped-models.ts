@@ -5,8 +5,8 @@ import { tableOfText } from './model-info.ts';
 import { joinInfo } from './model-table.ts';
 
 /**
- * The table of models that this package ships: limits, abilities and prices. Prices change; the
- * table is as old as the package. `joinTables` puts newer facts before it.
+ * The table of models that this package ships: limits, abilities and prices. The table is as old as
+ * the package, and prices change. Use `joinTables` to put newer facts before it.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-5', models });
@@ -14,7 +14,7 @@ import { joinInfo } from './model-table.ts';
 export const models: ModelTable = joinTables(tableOfText(pricesText), knownTraits);
 
 /**
- * Joins tables. A field of an earlier table wins over the same field of a later one.
+ * Joins tables. A field of an earlier table takes precedence over the same field of a later table.
  *
  * @example
  * const own = createModelTable({ 'vllm/qwen3-32b': { contextTokens: 40_960 } });

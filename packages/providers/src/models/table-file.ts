@@ -3,7 +3,7 @@ import { type ModelInfo, modelEfforts, modelInputs } from '../contract/model-inf
 import { rowsFromLiteLlm } from './from-litellm.ts';
 import type { ModelRows } from './model-table.ts';
 
-/** A file or setting with facts about models that cannot be used. */
+/** Thrown if a file or setting with facts about models cannot be used. */
 export class ModelTableError extends MillraceError<'bad_model_table'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('bad_model_table', message, place, options);
@@ -12,12 +12,13 @@ export class ModelTableError extends MillraceError<'bad_model_table'> {
 
 const format = 'millrace-models-1';
 
-/** Maximum length of a table's text, in UTF-16 units. LiteLLM's list has 3 million. */
+/** Maximum length of a table's text, in UTF-16 units. LiteLLM's list has 3 million units. */
 const maxTextLength = 32 * 1024 * 1024;
 
 /**
- * Reads the text of a file with models: one that `writeModelTable` wrote, or LiteLLM's
- * `model_prices_and_context_window.json`. Throws a `ModelTableError` that names the model and field.
+ * Reads the text of a file with models, which is a file of `writeModelTable` or LiteLLM's
+ * `model_prices_and_context_window.json`. Throws a `ModelTableError` that names the model and the
+ * field.
  */
 export function readModelTable(text: string): ModelRows {
   if (text.length > maxTextLength) throw new ModelTableError('The table of models is too long');
@@ -31,7 +32,7 @@ export function readModelTable(text: string): ModelRows {
   return checkModelRows(content['models']);
 }
 
-/** Writes rows as the text of a file that `readModelTable` reads. */
+/** Returns rows as the text of a file, which `readModelTable` reads. */
 export function writeModelTable(rows: ModelRows): string {
   const lines = Object.entries(rows).map(
     ([key, info]) => `${JSON.stringify(key)}: ${JSON.stringify(info)}`,
@@ -133,7 +134,7 @@ function hasOnly(checks: Readonly<Record<string, Check>>, required: readonly str
     );
 }
 
-/** Throws for a field that is unknown or has a wrong value. */
+/** Throws if a field is unknown or has a wrong value. */
 function checkInfo(model: string, info: unknown): void {
   if (!isRecord(info)) throw new ModelTableError(`The model ${model} is no object`, { model });
   for (const [field, value] of Object.entries(info)) {

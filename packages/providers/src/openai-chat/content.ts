@@ -11,14 +11,17 @@ import { withOptions } from '../wire/provider-options.ts';
 import type { ChatDialect } from './options.ts';
 
 /**
- * Converts an attachment. Types that the server would reject, in this request and every later one,
- * are described as text.
+ * Converts an attachment to a part. Types that the server rejects are described as text. Otherwise
+ * this request and every later one would fail.
  */
 export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObject {
   return nativeAttachment(part, dialect) ?? { type: 'text', text: describeAttachment(part) };
 }
 
-/** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
+/**
+ * Converts an image, PDF or audio file of a type that the server accepts. Returns undefined for
+ * other types.
+ */
 export function nativeAttachment(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
   const native = nativeContent(part, dialect);
   if (native === undefined || part.options === undefined) return native;
@@ -38,7 +41,7 @@ function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | und
   if (imageTypes.test(type) && shows.includes('image')) {
     return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
-  // Servers fetch only images from a URL.
+  // Servers read only images from a URL.
   if (content.type === 'url') return undefined;
   const format = audioFormat(type);
   if (format !== undefined && shows.includes('audio')) {
@@ -49,12 +52,18 @@ function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | und
   return { type: 'file', file: { filename, file_data: contentUrl(content) } };
 }
 
-/** The API takes only documents by their id. */
+/**
+ * Returns whether attachments of this type are uploaded. The API accepts only documents by their
+ * file id.
+ */
 export function takesFile(type: string, { attachmentTypes }: ChatDialect): boolean {
   return type === 'application/pdf' && attachmentTypes.includes('pdf');
 }
 
-/** `*` marks a URL whose type is unknown. */
+/**
+ * Matches the image types that the API accepts. `*` stands for the unknown type of an image at a
+ * URL.
+ */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function audioFormat(type: string): 'wav' | 'mp3' | undefined {

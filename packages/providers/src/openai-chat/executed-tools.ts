@@ -1,15 +1,15 @@
 import type { DeltaWriter, JsonObject, ValueWriter } from '@millrace/core';
 import { countIn } from '../json/fields.ts';
 
-/** The name of the part of one tool that the server ran. */
+/** The name of the custom part for one tool that the server ran. */
 const partName = 'executed_tool';
 
-/** More calls than a server makes for one answer. */
+/** Maximum number of tools in one answer. No server runs so many. */
 const maxTools = 256;
 
 /**
- * Tools that Groq ran itself: their arguments, and then their output and results. Each becomes a
- * custom part with the fields of the server.
+ * Stores the tools that Groq ran itself. Their arguments arrive first, then their output and
+ * results. Each tool becomes a custom part with the fields of the server.
  */
 export class ExecutedTools {
   readonly #writer: DeltaWriter;
@@ -19,7 +19,7 @@ export class ExecutedTools {
     this.#writer = writer;
   }
 
-  /** Entries with the same index are about the same call. */
+  /** Adds entries. Entries with the same index belong to the same call. */
   add(entries: readonly JsonObject[]): void {
     for (const [position, entry] of entries.entries()) {
       const index = countIn(entry, 'index') ?? position;

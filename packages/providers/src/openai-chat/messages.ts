@@ -14,9 +14,9 @@ import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
 interface ChatMessageOptions {
-  /** The mark for cache points. Undefined if the model takes none. */
+  /** The mark for cache points. Undefined if the model accepts none. */
   readonly cacheControl: JsonObject | undefined;
-  /** Tells which audio the provider has deleted. */
+  /** The current time, which shows whether the provider has deleted an audio file. */
   readonly nowMs: number;
 }
 
@@ -39,8 +39,8 @@ export function chatMessages(
 }
 
 /**
- * Instructions and user messages become lists of parts, marked or not, so that a mark that moves on
- * does not change them.
+ * Converts the text of instructions and user messages to a list of parts, whether it gets a mark or
+ * not. Otherwise a message would change when the mark moves on, and the cache would not match.
  */
 function asParts(message: JsonObject): JsonObject {
   const { role, content } = message;
@@ -48,7 +48,10 @@ function asParts(message: JsonObject): JsonObject {
   return isText ? { ...message, content: [{ type: 'text', text: content }] } : message;
 }
 
-/** Writes a mark before each end, on the last message that can have one. */
+/**
+ * Adds marks. `ends` contains positions between messages. For each position, the last message
+ * before it that can have a mark gets one.
+ */
 function withMarks(
   messages: readonly JsonObject[],
   ends: readonly number[],
@@ -58,7 +61,7 @@ function withMarks(
   return messages.map((message, index) => {
     const { role, content } = message;
     if (!points.has(index)) return message;
-    // The result of a tool has the mark beside its text.
+    // In the result of a tool, the mark is beside the text.
     if (role === 'tool' || !Array.isArray(content)) return { ...message, ...control };
     const at = content.findLastIndex(isVisible);
     return { ...message, content: content.with(at, { ...Object(content[at]), ...control }) };
@@ -70,7 +73,10 @@ function canHaveMark({ role, content }: JsonObject): boolean {
   return role !== 'assistant' && Array.isArray(content) && content.some(isVisible);
 }
 
-/** Claude rejects a mark on a text without visible characters. */
+/**
+ * Returns whether a part has visible content. Claude rejects a mark on a text without visible
+ * characters.
+ */
 function isVisible(part: JsonValue): boolean {
   return isObject(part) && (part['type'] !== 'text' || (textIn(part, 'text') ?? '').trim() !== '');
 }
@@ -109,8 +115,9 @@ function instruction(part: ContentPart, role: string): string {
 }
 
 /**
- * The text, or the JSON of structured output. A picture or file is only named, because assistant
- * messages of the API have no media. Other parts become an empty text.
+ * Returns the text of a part, or the JSON text of structured output. For an image or file it is
+ * only the media type, because assistant messages of the API have no media. For other parts it is
+ * empty.
  */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
@@ -128,7 +135,10 @@ function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonV
   );
 }
 
-/** Text is sent as one string, because some models imitate lists of parts in their history. */
+/**
+ * Converts an assistant message. Its text is one string, because some models imitate lists of parts
+ * that they see in the history.
+ */
 function assistantMessages(
   message: AssistantMessage,
   dialect: ChatDialect,
@@ -138,7 +148,7 @@ function assistantMessages(
   const said = audio === undefined ? message.parts : message.parts.filter((part) => !isAudio(part));
   const content = said.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
-  // The API has no message with only reasoning.
+  // The API does not accept a message with only reasoning.
   if (content === '' && calls.length === 0 && audio === undefined) return [];
   return [
     {
@@ -153,10 +163,16 @@ function assistantMessages(
   ];
 }
 
-/** Seconds before the expiry from which on audio is sent as its transcript. */
+/**
+ * The number of seconds before its expiry at which audio is no longer sent by its id. Its
+ * transcript is sent instead.
+ */
 const audioMarginS = 5;
 
-/** The provider's id of audio that the model spoke. Undefined if the provider has deleted it. */
+/**
+ * Returns the provider's id of audio that the model spoke. Returns undefined if the provider has
+ * deleted the audio.
+ */
 function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefined {
   const data = part.kind === 'media' ? part.providerState?.data : undefined;
   const audio = isObject(data) ? objectIn(data, 'audio') : undefined;
@@ -166,7 +182,7 @@ function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefi
   return nowMs / 1000 < expiresAt - audioMarginS ? { id } : undefined;
 }
 
-/** True for audio and its transcript, which the provider knows by the id. */
+/** Returns whether a part is audio or its transcript. The id of the audio replaces both. */
 function isAudio(part: AssistantPart): boolean {
   return part.kind === 'media'
     ? part.mimeType.startsWith('audio/')
@@ -196,7 +212,7 @@ function toolMessages(
     messages.push(toolMessage(result, undisplayed, dialect));
     content.push(...native.filter((part) => part !== undefined));
   }
-  // Only user messages can contain pictures.
+  // Only user messages can contain images.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
   const isBridged = dialect.needsMessageAfterToolResults && (shows.length > 0 || next === 'user');
   return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
@@ -204,7 +220,7 @@ function toolMessages(
 
 const bridgeMessage: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
-/** Converts a result. Attachments that cannot be shown are described in its text. */
+/** Converts a result. Attachments that cannot be sent are described in its text. */
 function toolMessage(
   { toolCallId, name, text, attachments }: ToolResultPart,
   undisplayed: readonly Attachment[],
@@ -222,7 +238,7 @@ function toolMessage(
 
 const defaultField = 'reasoning_content';
 
-/** The reasoning of a message, in the form in which the server needs it back. */
+/** Returns the reasoning of a message, in the form that the server needs. */
 function reasoningFields(
   parts: readonly AssistantPart[],
   style: ReasoningEchoStyle,
@@ -242,7 +258,7 @@ function reasoningFields(
   }
 }
 
-/** The reasoning as one text, under the field in which it arrived. */
+/** Returns the reasoning as one text, in the field in which it arrived. */
 function fieldOf(parts: readonly AssistantPart[]): JsonObject {
   const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
   const data = reasoning[0]?.providerState?.data;

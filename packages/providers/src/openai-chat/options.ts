@@ -7,13 +7,15 @@ import type { Endpoint } from '../wire/endpoint.ts';
 
 /** Options of `openaiChat`. */
 export interface ChatOptions extends ApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: ChatPreset | undefined;
   /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
   /**
-   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
-   * Default: attachments are sent inside of each request.
+   * Uploads large attachments once, and requests then contain only their ids. Create it with
+   * `createUploads`. Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
   /**
@@ -40,30 +42,32 @@ export type ChatPreset =
   | 'lm-studio'
   | 'litellm';
 
-/** How the servers of this API differ. It contains nothing that they all share. */
+/** The differences between servers of this API. */
 export interface ChatDialect extends Endpoint {
-  /** True if the server reports usage only on request, and understands the request. */
+  /** True if the server reports usage only on request, and accepts that request. */
   readonly asksForUsage: boolean;
   /** The field for the maximum number of output tokens. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** True if the server has a `developer` role. Otherwise developer messages become `system`. */
+  /**
+   * Whether the server has a `developer` role. Otherwise developer messages get the role `system`.
+   */
   readonly hasDeveloperRole: boolean;
   /** How to request reasoning. */
   readonly reasoningEffort: ReasoningEffortStyle;
-  /** Which reasoning is sent back. */
+  /** The reasoning that requests send back. */
   readonly echoReasoning: ReasoningEchoStyle;
   /** The tool call ids that the server accepts. */
   readonly ids: ToolCallIdRule;
-  /** The content of an assistant message that has only calls. */
+  /** The content of an assistant message that contains only calls. */
   readonly emptyContent: null | '';
   /** Whether tool results contain the name of the tool. */
   readonly namesToolResults: boolean;
   /**
    * True if the server rejects a user message directly after tool results. An assistant message is
-   * inserted.
+   * then inserted.
    */
   readonly needsMessageAfterToolResults: boolean;
-  /** True if the server requires `tools`, even if empty, when the history has calls. */
+  /** True if the server requires `tools` when the history has calls, even if the list is empty. */
   readonly needsToolsWithCalls: boolean;
   /** Whether tools can be strict. */
   readonly strictTools: boolean;
@@ -71,28 +75,35 @@ export interface ChatDialect extends Endpoint {
   readonly outputFormat: 'json_schema' | 'json_object';
   /** The field that routes requests with the same prefix to the same cache. */
   readonly cacheKeyField: 'prompt_cache_key' | 'session_id' | 'none';
-  /** Models that cache only what `cache_control` marks: texts that their names contain. */
+  /**
+   * Texts that identify models by name. These models cache only content that `cache_control` marks.
+   */
   readonly cacheControlModels: readonly string[];
-  /** The endpoint that counts tokens. `tokenize` is vLLM's. Default: none. */
+  /** The endpoint that counts tokens. `tokenize` is the endpoint of vLLM. Default: none. */
   readonly countsTokens?: 'input_tokens' | 'tokenize' | undefined;
-  /** The server that tells the context window of its models. Default: none. */
+  /** The kind of server that reports the context window of its models. Default: none. */
   readonly windowServer?: WindowServer | undefined;
   /**
-   * True if the server cuts a request that is too long without an error. Such a request is not sent.
-   * Default: false.
+   * True if the server silently cuts a request that is too long. Such a request is then refused
+   * instead of sent. Default: false.
    */
   readonly cutsRequests?: boolean | undefined;
   /**
-   * The attachments that the server accepts. Other text files are sent as text, and other files are
-   * only named, because a rejected attachment would fail every later request.
+   * The attachments that the server accepts. Other text files are sent as text, and of other files
+   * only the name is sent. A rejected attachment would make every later request fail.
    */
   readonly attachmentTypes: readonly ('image' | 'pdf' | 'audio')[];
 }
 
 /**
- * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
- * `thinking`; the `enable_thinking` of Qwen and z.ai; `reasoning_effort` as Ollama takes it, which
- * rejects a level for models without levels; or not at all.
+ * How to request reasoning.
+ *
+ * - `effort`: with `reasoning_effort`.
+ * - `reasoning_object`: with the `reasoning` object of OpenRouter.
+ * - `thinking_type`: with the `thinking` object of DeepSeek.
+ * - `enable_thinking`: with the `enable_thinking` of Qwen and z.ai.
+ * - `ollama`: with `reasoning_effort`. Ollama rejects a level for models without levels.
+ * - `none`: not at all.
  */
 export type ReasoningEffortStyle =
   | 'effort'
@@ -103,7 +114,12 @@ export type ReasoningEffortStyle =
   | 'none';
 
 /**
- * Which reasoning is sent back: none; in the field in which it arrived; the same, with '' if there
- * was none; only after the last user message; or OpenRouter's merged details.
+ * The reasoning that requests send back.
+ *
+ * - `none`: none.
+ * - `field`: all, in the field in which it arrived.
+ * - `field_always`: like `field`, with '' if there was no reasoning.
+ * - `field_since_user`: like `field`, but only after the last user message.
+ * - `details`: the merged details of OpenRouter.
  */
 export type ReasoningEchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';

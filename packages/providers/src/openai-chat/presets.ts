@@ -3,10 +3,13 @@ import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
 
-/** Most servers with a files API use it for other purposes, so only some presets name it. */
+/**
+ * The URL of the files API. Only some presets have it, because most servers use their files API for
+ * other purposes.
+ */
 const filesUrl = '{base}/files';
 
-/** The settings that most servers accept. Used for unknown servers. */
+/** The settings that most servers accept. They are used for unknown servers. */
 const compatible: ChatDialect = {
   ...unknownEndpoint,
   id: 'openai-compatible',
@@ -42,10 +45,16 @@ const openai: ChatDialect = {
   cacheKeyField: 'prompt_cache_key',
 };
 
-/** Gateways name Claude as `anthropic/claude-…`, `bedrock/…claude…` and the like. */
+/**
+ * Texts that identify Claude in the names of gateways, such as `anthropic/claude-…` and
+ * `bedrock/…claude…`.
+ */
 const claudeModels: readonly string[] = ['claude'];
 
-/** Servers that users run themselves: no key, and an empty text where others expect null. */
+/**
+ * The settings of servers that users run themselves. They need no key, and expect an empty text
+ * where others expect null.
+ */
 const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
@@ -168,12 +177,15 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
   },
 };
 
-/** Servers reject audio for most models. Most models read pictures. */
+/**
+ * The attachments that a model reads if it is not in the table. Most models read images. Servers
+ * reject audio for most models.
+ */
 const usualInputs: readonly ModelInput[] = ['image', 'pdf'];
 
 /**
  * Limits the attachments of a preset to those that the model reads. Attachments that the caller's
- * dialect names are sent in any case.
+ * dialect lists are always sent.
  */
 export function dialectForModel(
   dialect: ChatDialect,

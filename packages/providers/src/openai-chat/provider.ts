@@ -56,8 +56,9 @@ export function openaiChat(given: ChatOptions): Provider {
 }
 
 /**
- * Few servers cut requests, so the code that refuses long ones loads on demand. Without it, a request is
- * sent as it is.
+ * Wraps a provider so that it refuses requests that are too long. The code for this is loaded when
+ * it is needed, because few servers cut requests. If it cannot be loaded, the request is sent
+ * unchecked.
  */
 function limitedOnDemand(provider: Provider): Provider {
   let loading: Promise<Provider> | undefined;
@@ -86,6 +87,6 @@ function windowSource(
 ): Wire['windowSource'] {
   const address = baseUrl ?? usual;
   if (server === undefined || address === undefined) return undefined;
-  // Read for each request, because an invalid key must not fail here.
+  // The key is read for each request, because an invalid key must not throw here.
   return () => ({ server, baseUrl: address, apiKey: findApiKey(apiKey, keyVariables) });
 }

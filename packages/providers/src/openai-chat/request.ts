@@ -67,7 +67,7 @@ function cacheKey(cache: CacheHints | undefined, { cacheKeyField }: ChatDialect)
   return cacheKeyField === 'none' || !cache?.key ? {} : { [cacheKeyField]: cache.key };
 }
 
-/** The mark for cache points. Undefined if the model caches without marks. */
+/** Returns the mark for cache points. Returns undefined if the model caches without marks. */
 function marksFor(
   model: string,
   { cacheControlModels }: ChatDialect,
@@ -117,7 +117,10 @@ function effortFields(
   }
 }
 
-/** Ollama takes `none` for every model, and levels only for models that have levels. */
+/**
+ * Returns the effort for Ollama. It accepts `none` for every model, but levels only for models that
+ * have levels.
+ */
 function ollamaEffort(effort: ReasoningEffort, model: string, warnings: string[]): JsonObject {
   if (effort === 'none') return { reasoning_effort: 'none' };
   if (/gpt-oss/i.test(model)) return { reasoning_effort: ollamaLevels[effort] };

@@ -13,12 +13,12 @@ import type { ReaderContext } from '../wire/wire.ts';
 
 type SideTextKind = 'refusal' | 'transcript';
 
-/** Far more blocks than ever wait for a signature. */
+/** Maximum number of blocks that wait for a signature. No answer has so many. */
 const maxAwaitingSignature = 64;
 
 /**
- * The text and reasoning parts of an answer, in order. The API has no blocks: a change of kind ends
- * one part and starts another.
+ * The text and reasoning parts of an answer, in order. The API has no blocks, so content of another
+ * kind ends one part and begins another.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
@@ -26,18 +26,18 @@ export class TextBlocks {
   readonly #citations = new Citations();
   #text: TextBlock | undefined;
   #reasoning: ReasoningBlock | undefined;
-  /** Blocks whose details can still get a signature. */
+  /** The ended blocks that can still get a signature. */
   readonly #awaitingSignature: ReasoningBlock[] = [];
   readonly #blockOfDetail = new Map<string, ReasoningBlock>();
   readonly #detailKeys = new DetailKeys();
-  /** Texts beside the answer: a refusal, or the transcript of audio. */
+  /** The texts beside the answer: a refusal, or the transcript of audio. */
   readonly #sideTexts = new Map<SideTextKind, TextWriter>();
   #hadText = false;
   readonly #looseLogprobs = new Logprobs();
 
   readonly #onOpen: () => void;
 
-  /** `onOpen` is called before a part begins. */
+  /** `onOpen` is called before each new part begins. */
   constructor(context: ReaderContext, owner: ReasoningOwner, onOpen: () => void) {
     this.#context = context;
     this.#owner = owner;
@@ -74,8 +74,8 @@ export class TextBlocks {
   }
 
   /**
-   * One of OpenRouter's `reasoning_details`. Its text counts only if the delta has no reasoning
-   * field.
+   * Adds one of OpenRouter's `reasoning_details`. Its text is used only if the delta has no other
+   * field with reasoning.
    */
   detail(detail: JsonObject, isTextCounted: boolean): void {
     const type = textIn(detail, 'type') ?? '';
@@ -94,8 +94,8 @@ export class TextBlocks {
   }
 
   /**
-   * Log probabilities belong to the open text or reasoning. Without one, for example for the tokens
-   * of a call, they become a part at the end.
+   * Adds log probabilities to the open text or reasoning. If none is open, for example during a
+   * call, they become a part at the end.
    */
   logprobs(entries: readonly LogprobEntry[]): void {
     const open = this.#text ?? this.#reasoning;
@@ -153,7 +153,7 @@ export class TextBlocks {
   }
 }
 
-/** The fields in which servers send reasoning. Some send the same text in two of them. */
+/** The fields in which servers send reasoning. Some servers send the same text in two of them. */
 export const reasoningFieldNames: readonly string[] = [
   'reasoning_content',
   'reasoning',
@@ -179,15 +179,15 @@ export interface ReasoningOwner {
 }
 
 /**
- * One reasoning part. Fragments of OpenRouter's `reasoning_details` are merged. The part stores the
- * merged list, so that later requests can send it back.
+ * One reasoning part. It merges fragments of OpenRouter's `reasoning_details` and stores the merged
+ * list, so that later requests can send it back.
  */
 class ReasoningBlock {
   readonly #part: ReasoningWriter;
   readonly #owner: ReasoningOwner;
   readonly #field: string;
   readonly #details = new Map<string, JsonObject>();
-  /** Undefined unless the request asked for them. */
+  /** The log probabilities. Undefined if the request did not ask for them. */
   #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, owner: ReasoningOwner, field: string, form: ReasoningForm) {
@@ -206,8 +206,8 @@ class ReasoningBlock {
   }
 
   /**
-   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in a
-   * fragment of its own.
+   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in its
+   * own fragment.
    */
   addDetail(key: string, detail: JsonObject): void {
     this.#details.set(key, mergeDetail(this.#details.get(key), detail));
@@ -239,16 +239,15 @@ function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObj
 }
 
 /**
- * Finds out which of OpenRouter's `reasoning_details` are fragments of the same detail. They get
- * the same key.
+ * Assigns keys to OpenRouter's `reasoning_details`. Fragments of the same detail get the same key.
  */
 class DetailKeys {
   readonly #latest = new Map<string, { readonly key: string; id: string | undefined }>();
   #count = 0;
 
   /**
-   * Details with the same type and index belong together, unless their ids differ. Encrypted
-   * details without an index arrive complete.
+   * Returns the key of a detail. Details with the same type and index belong together, unless their
+   * ids differ. Encrypted details without an index arrive complete, so each gets its own key.
    */
   keyOf(detail: JsonObject): string {
     const type = textIn(detail, 'type') ?? '';

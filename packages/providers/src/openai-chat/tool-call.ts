@@ -29,14 +29,14 @@ export class ChatToolCall {
   #id: string | undefined;
   #name = '';
   #arguments = '';
-  /** `{}`, which can be a placeholder for the real arguments. */
+  /** The arguments `{}`, if they may be a placeholder for the real arguments. Otherwise ''. */
   #placeholder = '';
   #extra: JsonObject | undefined;
   #nesting: BracketNesting | undefined;
-  /** Set for a custom tool, whose input is plain text. */
+  /** Encodes the input of a custom tool, which is plain text. Undefined for other tools. */
   #plainInput: PlainInputEncoder | undefined;
 
-  /** True if the server sends an index. */
+  /** Whether the server sends an index for this call. */
   readonly hasIndex: boolean;
 
   constructor(context: ToolCallContext, id: string | undefined, hasIndex: boolean) {
@@ -58,7 +58,7 @@ export class ChatToolCall {
   }
 
   /**
-   * True if all brackets of the arguments are closed. Used only if nothing else separates two
+   * Whether all brackets of the arguments are closed. Used only if nothing else separates two
    * calls.
    */
   get isComplete(): boolean {
@@ -80,7 +80,7 @@ export class ChatToolCall {
     if (this.#name === '' || (mayGrow && name !== this.#name)) this.#name += name;
   }
 
-  /** Begins the part before other content, if id and name are known. */
+  /** Begins the part if id and name are known. Called before other content begins. */
   beginIfKnown(): void {
     if (this.#part === undefined && this.#id !== undefined && this.#name !== '') this.#open();
   }
@@ -110,13 +110,13 @@ export class ChatToolCall {
   }
 
   /**
-   * Commits the call at the end of the response. If the response was cut short, the call is
-   * complete only if its JSON is.
+   * Commits the call at the end of the response. If the response was cut short, the call counts as
+   * complete only if its JSON is complete.
    */
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
     this.#write(this.#placeholder);
-    // Only the end of the response tells whether plain text is complete.
+    // Only the end of the response shows whether plain text is complete.
     if (this.#plainInput !== undefined && !isCutShort) this.#write(this.#plainInput.end());
     this.#id ??= this.#context.ids.toolCall();
     const part = this.#begin() ?? this.#open();
@@ -130,7 +130,7 @@ export class ChatToolCall {
   }
 
   #isRepeat(fragment: string): boolean {
-    // Reading the text flattens it, which is slow. So it is read only if a repeat is likely.
+    // Reading the arguments copies them, which is slow. They are read only if a repeat is likely.
     const isLikely = mayRepeat(fragment, this.#arguments.length);
     return isLikely && isRepeat(fragment, this.#arguments);
   }
@@ -195,12 +195,15 @@ class BracketNesting {
   }
 }
 
-/** Two values can follow each other only after a closing bracket. */
+/**
+ * Matches texts that may contain several JSON values. A second value can only follow a closing
+ * bracket.
+ */
 const mayBeSeveral = /\}\s*[{"]/;
 
 /**
- * Removes repeated arguments: some proxies send them twice, or send `{}` before the real ones.
- * Returns undefined if the text is valid, or if the intention is unclear.
+ * Returns the arguments without repeats. Some proxies send arguments twice, or send `{}` before the
+ * real ones. Returns undefined if the text is valid JSON, or if its meaning is unclear.
  */
 function deduplicatedArguments(text: string): string | undefined {
   if (!mayBeSeveral.test(text) || parseJson(text).ok) return undefined;
@@ -215,7 +218,10 @@ function deduplicatedArguments(text: string): string | undefined {
 const brace = 123; // {
 const quote = 34; // "
 
-/** True if a fragment looks like a repeat of everything before it. */
+/**
+ * Returns whether a fragment may repeat all arguments before it. It checks only lengths and first
+ * characters.
+ */
 function mayRepeat(fragment: string, lengthBefore: number): boolean {
   const first = fragment.charCodeAt(0);
   if (first === brace) return fragment.length === lengthBefore;
@@ -223,21 +229,21 @@ function mayRepeat(fragment: string, lengthBefore: number): boolean {
 }
 
 /**
- * True if the fragment repeats the arguments, as text or as a JSON string. Only complete arguments
- * can be repeated.
+ * Returns whether a fragment repeats the arguments, as text or as a JSON string. Only complete
+ * arguments can be repeated.
  */
 function isRepeat(fragment: string, before: string): boolean {
   const repeated = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
   return repeated === before && parseJson(before).ok;
 }
 
-/** Splits a text into JSON values. Undefined if a value is incomplete. */
+/** Splits a text into JSON values. Returns undefined if a value is incomplete. */
 function separateValues(text: string): readonly string[] | undefined {
   const values: string[] = [];
   let rest = text.trim();
   while (rest !== '' && values.length < maxValues) {
     const parsed = parseJson(rest);
-    // If more text follows a value, the parser reports the position.
+    // If more text follows a value, the parser fails at the position where that text starts.
     const end = parsed.ok ? rest.length : parsed.failure.position;
     const value = rest.slice(0, end).trim();
     if (end === 0 || !parseJson(value).ok) return undefined;

@@ -15,7 +15,7 @@ interface CallFragment {
 
 /**
  * The calls of one response. It assigns fragments to calls by id, index and name. Servers leave
- * out, repeat or change any of them.
+ * out, repeat or change each of these fields.
  */
 export class ChatToolCalls {
   readonly #context: ToolCallContext;
@@ -23,10 +23,14 @@ export class ChatToolCalls {
   readonly #byId = new Map<string, ChatToolCall>();
   readonly #byIndex = new Map<number, ChatToolCall>();
   /**
-   * The calls of the last chunk with several entries, for servers that send neither id nor index.
+   * The calls of the last chunk with several entries. Used for servers that send neither id nor
+   * index.
    */
   #byPosition: readonly ChatToolCall[] = [];
-  /** The calls of this chunk. Its entries are different calls, unless one only adds arguments. */
+  /**
+   * The calls of the current chunk. Its entries belong to different calls, unless an entry only
+   * adds arguments.
+   */
   #inChunk: ChatToolCall[] = [];
   #latest: ChatToolCall | undefined;
 
@@ -45,7 +49,7 @@ export class ChatToolCalls {
     if (entries.length > 1) this.#byPosition = this.#inChunk;
   }
 
-  /** Appends arguments to the call at an index, if only the index identifies it. */
+  /** Appends arguments to the call at an index. Used if only the index identifies the call. */
   append(index: number, text: string): void {
     const call = this.#byIndex.get(index);
     if (call === undefined) return;
@@ -71,12 +75,17 @@ export class ChatToolCalls {
     this.#extend(this.#latest, fragment, extraFields(entry));
   }
 
-  /** Called before other content begins, so that the order of parts is right. */
+  /**
+   * Begins the parts of calls whose id and name are known. Called before other content begins, so
+   * that the parts have the right order.
+   */
   beginKnownCalls(): void {
     for (const call of this.#calls) call.beginIfKnown();
   }
 
-  /** Commits all calls. If the response was cut short, an incomplete call stays as partial. */
+  /**
+   * Commits all calls. If the response was cut short, an incomplete call becomes a partial part.
+   */
   commit(isCutShort: boolean): void {
     for (const call of this.#calls) call.commit(isCutShort);
   }
@@ -110,7 +119,7 @@ export class ChatToolCalls {
     const isBare = id === undefined && index === undefined;
     const isContinued =
       before !== undefined && (name === undefined || (isBare && isOpen(before, name)));
-    // A new id means a new call, whose name can still follow.
+    // A new id starts a new call. Its name can arrive later.
     const hasOwnId = id !== undefined && before?.id !== undefined;
     if (isContinued && !hasOwnId) return before;
     if (name === undefined && isBare)
@@ -119,7 +128,7 @@ export class ChatToolCalls {
   }
 
   /**
-   * Returns true if a fragment with a known id starts another call. Some servers use the same id
+   * Returns whether a fragment with a known id starts another call. Some servers use the same id
    * for two parallel calls, or for calls at different indexes.
    */
   #isAnother(known: ChatToolCall, { name, index }: CallFragment): boolean {
@@ -139,17 +148,23 @@ export class ChatToolCalls {
   }
 }
 
-/** vLLM may send a name and the first arguments as two entries of a chunk, with one index. */
+/**
+ * Returns whether a fragment only adds arguments to a call. vLLM can send a name and the first
+ * arguments as two entries of one chunk. Both then have the same index.
+ */
 function isOnlyArguments({ index, id, name }: CallFragment, call: ChatToolCall): boolean {
   return index !== undefined && name === undefined && (id === undefined || id === call.id);
 }
 
-/** Without an id or index, a repeated name continues the call until its arguments are complete. */
+/**
+ * Returns whether a fragment with this name can continue the call. Without an id or index, a
+ * repeated name continues the call until its arguments are complete.
+ */
 function isOpen(call: ChatToolCall, name: string): boolean {
   return call.name === name && !call.isComplete;
 }
 
-/** Some servers send a value instead of text. */
+/** Returns the arguments as text. Some servers send a value instead of text. */
 function argumentText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -157,7 +172,7 @@ function argumentText(value: JsonValue | undefined): string {
 
 const maxIdLength = 512;
 
-/** An id that cannot be stored counts as missing. */
+/** Returns the id if it can be stored, and otherwise undefined. */
 function validId(id: string | undefined): string | undefined {
   return id !== undefined && id.length <= maxIdLength && /^[\x20-\x7e]+$/.test(id) ? id : undefined;
 }

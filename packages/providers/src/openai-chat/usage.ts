@@ -10,8 +10,8 @@ export function readUsage(usage: JsonObject): Usage {
   const reasoning = reasoningOf(usage);
   const cacheRead = cacheReadOf(usage);
   const billed = billedOf(usage);
-  // Some servers count reasoning, and sometimes cached tokens, separately. The total reveals it, or
-  // that there is more reasoning than output.
+  // Some servers do not include reasoning in the output, and some do not include cached tokens in
+  // the input. The total shows this, and so does a reasoning count that is larger than the output.
   const isBeside =
     reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning);
   return {
@@ -48,7 +48,10 @@ function cacheWriteOf(usage: JsonObject): number {
   return countIn(objectIn(usage, 'prompt_tokens_details'), 'cache_write_tokens') ?? 0;
 }
 
-/** Searches and other things that servers bill beside tokens, under their own names. */
+/**
+ * Returns the searches and other things that servers bill in addition to tokens. The keys are the
+ * servers' own names.
+ */
 function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
   const named = ['num_sources_used', 'num_search_queries'].flatMap((name) => {
     const count = countIn(usage, name);
@@ -61,7 +64,7 @@ function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefin
   );
 }
 
-/** Some servers report their times in the usage, in seconds. */
+/** Returns the times that some servers report in the usage, in seconds. */
 export function timingsOf(usage: JsonObject | undefined): ResponseTimings | undefined {
   return knownNumbers({
     queueMs: millisOf(usage?.['queue_time']),

@@ -24,14 +24,16 @@ export function inputContent(part: ContentPart): JsonObject {
 }
 
 /**
- * Converts an attachment. Types that the API would reject, in this request and every later one, are
- * described as text.
+ * Converts an attachment to an input. Types that the API rejects are described as text. Otherwise
+ * this request and every later one would fail.
  */
 export function attachmentInput(part: Attachment): JsonObject {
   return nativeAttachment(part) ?? { type: 'input_text', text: describeAttachment(part) };
 }
 
-/** An image or document of a type that the API accepts. Undefined for other types. */
+/**
+ * Converts an image or document of a type that the API accepts. Returns undefined for other types.
+ */
 export function nativeAttachment(part: Attachment): JsonObject | undefined {
   const native = nativeContent(part);
   return native && withOptions(native, part.options);
@@ -60,14 +62,20 @@ function nativeContent(part: Attachment): JsonObject | undefined {
   return { type: 'input_file', filename, file_data: contentUrl(content) };
 }
 
-/** Whether an image or document is uploaded. Text is sent as text. */
+/** Returns whether an image or document of this type is uploaded. Text is never uploaded. */
 export function takesFile(type: string): boolean {
   return (imageTypes.test(type) && !type.endsWith('*')) || documentTypes.test(type);
 }
 
-/** `*` marks a URL whose type is unknown. */
+/**
+ * Matches the image types that the API accepts. `*` stands for the unknown type of an image at a
+ * URL.
+ */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
-/** Text files are sent as text, because not all servers of this API can read them as files. */
+/**
+ * Matches the document types that the API accepts. Text files are sent as text, because not all
+ * servers of this API can read them as files.
+ */
 const documentTypes =
   /^application\/(?:pdf|msword|vnd\.(?:ms-(?:excel|powerpoint)|oasis\.opendocument\.text|openxmlformats-officedocument\.(?:wordprocessingml\.document|presentationml\.presentation|spreadsheetml\.sheet)))$/;

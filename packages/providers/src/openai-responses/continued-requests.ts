@@ -8,19 +8,21 @@ import { fingerprints, StoredResponses } from './stored-responses.ts';
 interface SentRequest {
   /** The fingerprint of the whole input. */
   readonly print: string;
-  /** The response that the request continues. */
+  /** The id of the response that the request continues. Undefined if it sends the whole history. */
   readonly previous: string | undefined;
 }
 
-/** The code of the error if the provider does not have a response any more. */
+/** The error code of the provider if it no longer has a response. */
 const lostCode = 'previous_response_not_found';
 
-/** Requests that continue a stored response, and send only what is new since then. */
+/**
+ * Builds requests that continue a stored response and send only the items that are new since then.
+ */
 export class ContinuedRequests {
   readonly #build: (request: ModelRequest) => HttpRequest;
   readonly #stored = new StoredResponses();
   readonly #sent = new WeakMap<ModelRequest, SentRequest>();
-  /** Requests that are sent as a whole, because the provider has lost a response. */
+  /** The requests that must send the whole history, because the provider has lost a response. */
   readonly #whole = new WeakSet<ModelRequest>();
 
   constructor(build: (request: ModelRequest) => HttpRequest) {
@@ -45,7 +47,10 @@ export class ContinuedRequests {
     if (sent !== undefined) this.#stored.remember(sent.print, response);
   }
 
-  /** Streams the request. Sends the whole history if the provider has lost the stored response. */
+  /**
+   * Streams the request. If the provider has lost the stored response, streams it again with the
+   * whole history.
+   */
   async *streamAgainIfLost(
     stream: Stream,
     request: ModelRequest,

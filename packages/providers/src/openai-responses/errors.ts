@@ -4,31 +4,31 @@ import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 import type { StopReasons } from '../wire/response-end.ts';
 
-/** Maps `completed`, and the reasons of incomplete responses. */
+/** Maps the status `completed` and the reasons of incomplete responses to stop reasons. */
 export const stopReasons: StopReasons = {
   completed: 'stop',
   max_output_tokens: 'length',
   content_filter: 'content_filter',
 };
 
-/** The provider's reason for the end of a response. */
+/** Returns the provider's reason for the end of a response. */
 export function rawStopOf(status: string, response: JsonObject): string {
   if (status !== 'incomplete') return status;
   return textIn(objectIn(response, 'incomplete_details'), 'reason') ?? status;
 }
 
-/** The fault of a failed response. An `error` event before it contains the same error. */
+/** Returns the fault for a failed response. An `error` event before it contains the same error. */
 export function failureOf(response: JsonObject): WireFault {
   const report = errorReportIn({ error: response['error'] ?? null });
   return new WireFault(report ?? { message: 'the response failed without a reason', codes: [] });
 }
 
-/** The fault of an event without a type. This API has no such events. */
+/** Returns the fault for an event without a type. This API has no such events. */
 export function unknownEventFault(event: JsonObject): WireFault {
   return isChat(event) ? wrongApiFault() : fault('protocol_error', 'an event has no type');
 }
 
-/** The fault of an answer in one piece that is not a response. */
+/** Returns the fault for an answer that is neither a stream nor a response. */
 export function unknownAnswerFault(body: JsonValue): WireFault {
   const isObjectOfChat = isObject(body) && isChat(body);
   return isObjectOfChat

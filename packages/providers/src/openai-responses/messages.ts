@@ -39,14 +39,15 @@ export function inputItems(
 }
 
 /**
- * The id depends on the position, so that it is the same in the next request and the cache matches.
+ * Adds an id to an assistant message that has none. The id depends on the position. It is therefore
+ * the same in the next request, and the cache matches.
  */
 function withMessageId(item: JsonObject, index: number): JsonObject {
   const isAnswer = item['type'] === 'message' && item['role'] === 'assistant';
   return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
 }
 
-/** Converts a result. Its type depends on the item that its call was sent as. */
+/** Converts a result. Its type depends on the item with which its call was sent. */
 function resultItem(
   result: ToolResultPart,
   calls: readonly AssistantPart[],
@@ -73,7 +74,7 @@ function isSentAs(item: JsonObject, call: SentToolCall, builtIn: BuiltInCall): b
   return isSame && textIn(item, builtIn.idField) === sentId(call, builtIn);
 }
 
-/** A string, or a list if there are attachments. */
+/** Returns the output of a result: a string, or a list if there are attachments. */
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
   const textContent = text === '' ? [] : [{ type: 'input_text', text }];
@@ -81,8 +82,8 @@ function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
 }
 
 /**
- * Converts an assistant message to the items that it came from. Items of other providers have no
- * ids.
+ * Converts an assistant message to the items that it came from. Items for parts of other providers
+ * have no ids.
  */
 function assistantItems(
   message: AssistantMessage,
@@ -105,12 +106,13 @@ function addPart(
     case 'structured':
       return addContent(items, messageContent(part), state);
     case 'reasoning':
-      // The state is the original item. Some servers leave out the summary, which is required.
+      // The state is the original item. Some servers leave out `summary`, which the API requires.
       return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
     case 'tool_call':
       return [...items, builtInItem(part, results) ?? { item: callItem(part, state), origin }];
     case 'custom':
-      // The provider has no output of a custom tool that it ran itself, and rejects a call without.
+      // A custom tool that the provider ran itself has no output, and the API rejects a call
+      // without one.
       return isObject(part.value) && part.name !== 'custom_tool_call'
         ? [...items, { item: part.value, origin }]
         : items;
@@ -120,7 +122,7 @@ function addPart(
   }
 }
 
-/** Puts the bytes of a picture back into the call that created it. */
+/** Puts the bytes of an image back into the call that created it. */
 function addImage(
   items: readonly SentItem[],
   part: Attachment,
@@ -130,7 +132,8 @@ function addImage(
   const content = attachmentContent(part);
   if (state['type'] !== 'image_generation_call' || content.type !== 'base64') {
     const native = nativeAttachment(part);
-    // Assistant messages cannot contain pictures. A picture of another model is sent as the user's.
+    // Assistant messages cannot contain images, so an image of another model is sent as a user
+    // message.
     if (native !== undefined) return [{ item: { role: 'user', content: [native] } }, ...items];
     return addWords(items, describeAttachment(part));
   }
@@ -143,8 +146,8 @@ function addImage(
 }
 
 /**
- * Inserts text before calls, which their results must follow, and before reasoning, which its
- * result must follow.
+ * Inserts text before the first call or reasoning. The result of a call must directly follow it,
+ * and so must the item that belongs to reasoning.
  */
 function addWords(items: readonly SentItem[], text: string): readonly SentItem[] {
   const first = items.findIndex((sent) => isCall(sent) || isReasoning(sent.item));
@@ -152,7 +155,7 @@ function addWords(items: readonly SentItem[], text: string): readonly SentItem[]
   return [...addContent(items.slice(0, at), outputText(text), {}), ...items.slice(at)];
 }
 
-/** Strict APIs accept a missing field, but not null. */
+/** Removes fields that are null. Strict APIs accept a missing field, but not null. */
 function withoutNulls(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 }
@@ -172,12 +175,14 @@ function messageContent(
   return isRefusal ? { type: 'refusal', refusal: text } : outputText(text);
 }
 
-/** An output text with all required fields. */
+/** Creates an output text with all required fields. */
 function outputText(text: string): JsonObject {
   return { type: 'output_text', text, annotations: [] };
 }
 
-/** Adds the content to the last item, if both belong to the same message. */
+/**
+ * Adds content to the last item if both belong to the same message. Otherwise adds a new message.
+ */
 function addContent(
   items: readonly SentItem[],
   content: JsonObject,
@@ -196,8 +201,8 @@ function addContent(
 }
 
 /**
- * The call of a built-in tool as it came. Undefined for other calls, and for a result that only a
- * function can have. Such a call is sent as the call of a function.
+ * Converts the call of a built-in tool. If the API cannot express its result, the call is sent as
+ * the call of a function. Returns undefined for other calls, and for a call without a result.
  */
 function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): SentItem | undefined {
   const builtIn = builtInOf(call);
@@ -226,7 +231,7 @@ function builtInOf(call: SentToolCall): BuiltInCall | undefined {
   return builtInCall(textIn(stateOf(call), 'type'));
 }
 
-/** The id that the output repeats. Ids of approvals are the provider's own. */
+/** Returns the id that the output must repeat. For approvals it is the provider's own id. */
 function sentId(call: SentToolCall, { idField }: BuiltInCall): string {
   return idField === 'id' ? (textIn(stateOf(call), 'id') ?? call.toolCallId) : call.toolCallId;
 }
@@ -238,7 +243,7 @@ function callItem(call: SentToolCall, state: JsonObject): JsonObject {
   return { ...own, type: 'function_call', ...named, arguments: call.arguments };
 }
 
-/** True for a call of a tool with plain text input. */
+/** Returns whether a call belongs to a tool with plain text input. */
 function isCustom(call: SentToolCall): boolean {
   return stateOf(call)['type'] === 'custom_tool_call';
 }

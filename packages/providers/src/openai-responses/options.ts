@@ -5,25 +5,28 @@ import type { Endpoint } from '../wire/endpoint.ts';
 
 /** Options of `openaiResponses`. */
 export interface ResponsesOptions extends ApiOptions {
-  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  /**
+   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
+   */
   readonly preset?: ResponsesPreset | undefined;
   /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ResponsesDialect> | undefined;
   /**
-   * Whether the provider stores the response. If not, the next request sends everything that it
-   * needs. Default: false.
+   * Whether the provider stores the response. If not, the next request contains everything that the
+   * provider needs. Default: false.
    */
   readonly store?: boolean | undefined;
   /**
-   * Sends only what is new since the last response, and names that response for the rest. The
-   * provider must store responses, so `store` is true by default then. A history that was changed,
-   * or that the provider has lost, is sent as a whole. Default: false.
+   * If true, a request contains only the items that are new since the last response, and the id of
+   * that response. The provider must store responses, so `store` is then true by default. If the
+   * history was changed, or the provider has lost the response, the whole history is sent. Default:
+   * false.
    */
   readonly sendsOnlyNew?: boolean | undefined;
   /**
-   * Runs responses in the background. A connection that breaks is opened again, and the response is
-   * read on from the last event. An abort stops the response. `store` is true by default then.
-   * Default: false.
+   * If true, responses run in the background. The provider must store such responses, so `store` is
+   * then true by default. If a connection breaks, the provider opens a new one, and the stream
+   * continues after the last event. An abort also stops the response on the server. Default: false.
    */
   readonly background?: boolean | undefined;
   /**
@@ -36,7 +39,7 @@ export interface ResponsesOptions extends ApiOptions {
    * are stored or the model does not reason.
    */
   readonly encryptedReasoning?: boolean | undefined;
-  /** Whether the model may make several calls at once. Default: the provider's. */
+  /** Whether the model may make several calls at once. Default: that of the provider. */
   readonly parallelToolCalls?: boolean | undefined;
   /**
    * Tools in the format of the API: hosted tools, and custom tools with plain text input. A tool
@@ -44,8 +47,8 @@ export interface ResponsesOptions extends ApiOptions {
    */
   readonly extraTools?: readonly ResponsesTool[] | undefined;
   /**
-   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
-   * Default: attachments are sent inside of each request.
+   * Uploads large attachments once, and requests then contain only their ids. Create it with
+   * `createUploads`. Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
 }
@@ -59,11 +62,11 @@ export type ResponsesPreset =
   | 'xai'
   | 'lm-studio';
 
-/** How the servers of this API differ. */
+/** The differences between servers of this API. */
 export interface ResponsesDialect extends Endpoint {
   /**
    * Whether to send back reasoning that is not encrypted, before each call. Servers of open models
-   * need it; OpenAI rejects it.
+   * need it, but OpenAI rejects it.
    */
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
@@ -82,11 +85,12 @@ export interface ResponsesDialect extends Endpoint {
   readonly hasPromptCacheKey: boolean;
   /**
    * Whether the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such
-   * an answer as completed, so the number of tokens decides.
+   * an answer as completed. For such a server, the number of tokens shows whether the answer was
+   * cut.
    */
   readonly reportsCut: boolean;
-  /** Whether the server has `/responses/input_tokens`. Unknown servers are asked once. */
+  /** Whether the server has `/responses/input_tokens`. An unknown server is asked once. */
   readonly countsTokens: boolean;
-  /** Whether the server accepts a long cache retention, for the models that have it. */
+  /** Whether the server accepts a long cache retention, for models that have it. */
   readonly longCache: boolean;
 }

@@ -62,7 +62,9 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   }));
 }
 
-/** Sends the whole history if the provider has lost a stored response. */
+/**
+ * Wraps a provider. If the server has lost a stored response, the wrapper sends the whole history.
+ */
 function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
   if (stored === undefined) return provider;
   const { id, model, stream } = provider;

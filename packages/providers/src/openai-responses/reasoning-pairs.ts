@@ -1,28 +1,28 @@
 import type { JsonObject } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
 
-/** An input item, and the stored reference to the reasoning that led to it. */
+/** An input item, with a reference to the reasoning that led to it. */
 export interface SentItem {
   readonly item: JsonObject;
   readonly origin?: JsonObject | undefined;
-  /** True for a call of a built-in tool whose output follows. */
+  /** True for a call of a built-in tool that has an output. */
   readonly isAnswered?: boolean | undefined;
-  /** Sent instead of the item if its reasoning is not sent. Default: the item without its id. */
+  /** The item to send if its reasoning is not sent. Default: the item without its id. */
   readonly withoutReasoning?: JsonObject | undefined;
 }
 
 export interface ReasoningPairOptions {
   /** Whether the provider stores items and recognizes their ids. */
   readonly isStored: boolean;
-  /** Whether reasoning is sent back that is not encrypted. */
+  /** Whether reasoning that is not encrypted is sent back. */
   readonly plainReasoning: boolean;
 }
 
 /**
- * Returns the items of one answer that the provider accepts. It rejects reasoning without the item
- * that followed it, and such an item without its reasoning. So reasoning is sent only directly
- * before its result, and a result without its reasoning is sent without its id. Items that need an
- * id are left out.
+ * Returns the items of one answer in a form that the provider accepts. The provider rejects
+ * reasoning without the item that followed it, and such an item without its reasoning.
+ * Reasoning is therefore sent only directly before the item that belongs to it. An item whose
+ * reasoning is not sent loses its id, or is left out if it needs one.
  */
 export function keepReasoningPairs(
   items: readonly SentItem[],
@@ -50,7 +50,7 @@ function isSendable(
   items: readonly SentItem[],
   { isStored, plainReasoning }: ReasoningPairOptions,
 ): boolean {
-  // The API rejects items that were in progress when the response ended.
+  // The API rejects items that were incomplete when the response ended.
   if (item['status'] === 'in_progress' || item['status'] === 'incomplete') return false;
   if (isReasoning(item)) {
     return isStored || plainReasoning || textIn(item, 'encrypted_content') !== undefined;
@@ -64,8 +64,8 @@ function isSendable(
 }
 
 /**
- * Calls that the API rejects without an output. As custom parts they have one only if the provider
- * ran them.
+ * The types of calls that the API rejects without an output. A call of these types that is stored
+ * as a custom part has an output only if the provider ran it.
  */
 const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'shell_call',
@@ -74,7 +74,10 @@ const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'computer_call',
 ]);
 
-/** Removes reasoning that is not directly followed by more reasoning or by its result. */
+/**
+ * Removes reasoning that is not directly followed by more reasoning or by the item that belongs to
+ * it.
+ */
 function withoutOrphans(items: readonly SentItem[]): readonly SentItem[] {
   const kept: SentItem[] = [];
   for (const sent of items.toReversed()) {
@@ -93,7 +96,7 @@ export function isReasoning(item: JsonObject): boolean {
   return item['type'] === 'reasoning';
 }
 
-/** True for a call that the client answers. */
+/** Returns whether an item is a call that the client answers. */
 export function isCall({ item: { type }, isAnswered }: SentItem): boolean {
   return isAnswered === true || type === 'function_call' || type === 'custom_tool_call';
 }

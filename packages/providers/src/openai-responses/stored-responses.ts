@@ -2,30 +2,30 @@ import type { JsonObject } from '@millrace/core';
 import { objectsIn, textIn } from '../json/fields.ts';
 import { builtInCall } from './built-ins/built-in-calls.ts';
 
-/** A response that the provider stores, and what it contains. */
+/** A response that the provider stores, and its content. */
 interface StoredResponse {
   readonly responseId: string;
-  /** The content of its items, by their ids. */
+  /** The content of the response's items, by their ids. */
   readonly output: ReadonlyMap<string, string>;
 }
 
-/** What is left to send if a stored response contains the rest. */
+/** The part of an input that is left to send, and the stored response that contains the rest. */
 interface Continuation {
   readonly responseId: string;
   readonly input: readonly JsonObject[];
 }
 
-/** Maximum number of responses that are remembered. The oldest is forgotten. */
+/** Maximum number of responses in memory. The oldest one is removed first. */
 const maxResponses = 1000;
 
 /**
- * Remembers which input the provider has stored, so that a request sends only what is new. A
- * history that was changed since then does not match, and is sent as a whole.
+ * Records which inputs the provider has stored, so that a request sends only new items. If the
+ * history was changed since then, it does not match and is sent as a whole.
  */
 export class StoredResponses {
   readonly #byInput = new Map<string, StoredResponse>();
 
-  /** Finds the longest stored beginning of an input. Undefined if there is none. */
+  /** Finds the longest stored beginning of an input. Returns undefined if there is none. */
   find(input: readonly JsonObject[], prints: readonly string[]): Continuation | undefined {
     for (let length = input.length - 1; length > 0; length--) {
       const stored = this.#byInput.get(prints[length] ?? '');
@@ -37,8 +37,8 @@ export class StoredResponses {
   }
 
   /**
-   * Call it when a response is complete. `print`: the fingerprint of the whole input, not only of
-   * what was sent.
+   * Stores a complete response. `print` is the fingerprint of the whole input, not only of the
+   * items that were sent.
    */
   remember(print: string, response: JsonObject): void {
     const responseId = textIn(response, 'id');
@@ -51,7 +51,7 @@ export class StoredResponses {
     if (this.#byInput.size > maxResponses && oldest !== undefined) this.#byInput.delete(oldest);
   }
 
-  /** The provider does not have this response any more. */
+  /** Removes a response that the provider no longer has. */
   forget(responseId: string): void {
     for (const [key, stored] of this.#byInput)
       if (stored.responseId === responseId) this.#byInput.delete(key);
@@ -59,8 +59,8 @@ export class StoredResponses {
 }
 
 /**
- * Removes the items of a response from the start of an input. Returns undefined if the input has
- * them not at all, or not unchanged, or if nothing else is left.
+ * Removes the items of a response from the start of an input. Returns undefined if the input does
+ * not start with these items unchanged, or if nothing else is left.
  */
 function withoutOutput(
   input: readonly JsonObject[],
@@ -73,12 +73,12 @@ function withoutOutput(
   const end = input.findIndex((item) => !isOfResponse(item));
   if (end <= 0) return undefined;
   const found = new Set(input.slice(0, end).map((item) => textIn(item, 'id')));
-  // Reasoning and items without content need not be in the history.
+  // Reasoning and items without content may be missing in the history.
   const isWhole = [...output].every(([id, content]) => content === '' || found.has(id));
   return isWhole ? input.slice(end) : undefined;
 }
 
-/** The content of an output item that a change of the history would change. */
+/** Returns the content of an output item that is compared with the history. */
 function contentOf(item: JsonObject): string {
   switch (item['type']) {
     case 'message':
@@ -89,21 +89,22 @@ function contentOf(item: JsonObject): string {
     case 'custom_tool_call':
       return JSON.stringify([item['call_id'], item['name'], item['arguments'] ?? item['input']]);
     default:
-      // A built-in tool can be sent as a function instead. Then the stored response does not fit.
+      // The history can contain the call of a built-in tool as a function call. The stored response
+      // does not match then.
       return builtInCall(textIn(item, 'type')) === undefined
         ? ''
         : JSON.stringify([item['type'], item['call_id'] ?? item['id'] ?? '']);
   }
 }
 
-/** A fingerprint of each beginning of the input, by its length. */
+/** Returns the fingerprint of each beginning of the input. The index is the number of items. */
 export function fingerprints(input: readonly JsonObject[]): readonly string[] {
   const prints = [''];
   for (const item of input) prints.push(hash(`${prints.at(-1)}\n${JSON.stringify(item)}`));
   return prints;
 }
 
-/** Two independent hashes of 32 bits each. */
+/** Returns two independent hashes of 32 bits each, as one text. */
 function hash(text: string): string {
   let [first, second] = [0x811c9dc5, 0x1b873593];
   for (let at = 0; at < text.length; at++) {

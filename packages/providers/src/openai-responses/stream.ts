@@ -25,9 +25,12 @@ import { usageOf } from './usage.ts';
 interface ResponsesReaderOptions {
   /** Tools that are declared in addition to those of the request. Default: none. */
   readonly extraTools?: readonly JsonObject[];
-  /** Whether the provider runs calls of custom tools that no request declares. Default: false. */
+  /**
+   * Whether the provider runs calls of custom tools that the request does not declare. Default:
+   * false.
+   */
   readonly runsCustomCalls?: boolean;
-  /** Called with a response that is complete. */
+  /** Called with each complete response. */
   readonly onWhole?: (response: JsonObject) => void;
   /** Whether the server reports that it cut an answer. Default: true. */
   readonly reportsCut?: boolean;
@@ -41,7 +44,10 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /** The number of tokens at which an unreported cut is assumed. */
+  /**
+   * The number of output tokens from which an answer counts as cut, if the server does not report
+   * cuts.
+   */
   readonly #cutTokens: number;
   readonly #onWhole: ResponsesReaderOptions['onWhole'];
   #sequence = -1;
@@ -125,8 +131,8 @@ export class ResponsesReader implements WireReader {
   }
 
   /**
-   * Handles events such as `response.web_search_call.searching`. Other unknown events have no
-   * content.
+   * Handles events such as `response.web_search_call.searching`. Other unknown events are ignored,
+   * because they have no content.
    */
   #progress(type: string, event: JsonObject): void {
     const item = this.#items.hosted(event);
@@ -134,7 +140,10 @@ export class ResponsesReader implements WireReader {
     if (prefix && type.startsWith(prefix)) item.progress(type.slice(prefix.length));
   }
 
-  /** The same id again is a repeat. A different id is a second response in the same stream. */
+  /**
+   * Handles the start of a response. The same id again is a repeat. A different id means a second
+   * response in the same stream, so it throws.
+   */
   #created(response: JsonObject): void {
     const id = textIn(response, 'id');
     if (this.#createdId !== undefined && id !== this.#createdId) {
@@ -154,7 +163,7 @@ export class ResponsesReader implements WireReader {
       usage: usage === undefined ? known.usage : usageOf(usage),
       model: textIn(response, 'model') ?? known.model,
       responseId: textIn(response, 'id') ?? known.responseId,
-      // The request sends `auto`, and the answer names the tier that was used.
+      // The request contains `auto`, and the answer contains the tier that was used.
       serviceTier: textIn(response, 'service_tier') ?? known.serviceTier,
       fingerprint: textIn(response, 'system_fingerprint') ?? known.fingerprint,
       upstream: textIn(response, 'provider') ?? known.upstream,
@@ -189,13 +198,18 @@ export class ResponsesReader implements WireReader {
   }
 }
 
-/** One of Azure's filters: `{ source_type: 'prompt', content_filter_results }`. */
+/**
+ * Reads the ratings of one of Azure's filters: `{ source_type: 'prompt', content_filter_results }`.
+ */
 function ratingsIn(filter: JsonObject): readonly SafetyRating[] {
   const about = filter['source_type'] === 'prompt' ? 'input' : 'output';
   return filterRatings(objectIn(filter, 'content_filter_results'), about);
 }
 
-/** The times at which the provider accepted and completed the response are in seconds. */
+/**
+ * Returns the duration of the response. The provider reports the times of its start and its end in
+ * seconds.
+ */
 function timingsIn({ created_at, completed_at }: JsonObject): ResponseTimings | undefined {
   if (typeof created_at !== 'number' || typeof completed_at !== 'number') return undefined;
   const totalMs = millisOf(completed_at - created_at);
@@ -211,7 +225,7 @@ const finalStatuses: ReadonlySet<string> = new Set([
 
 type EventHandler = (items: OutputItems, event: JsonObject) => void;
 
-/** Events with a piece of content. */
+/** The handlers of events with a piece of content. */
 const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.delta': (items, event) =>
     items.message(event).append(contentIndex(event), deltaOf(event), false, event['logprobs']),
@@ -232,7 +246,7 @@ const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'image_generation_call.partial_image': (items, event) => items.image(event)?.preview(event),
 };
 
-/** Events that repeat a content as a whole. */
+/** The handlers of events that repeat a content as a whole. */
 const doneEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.done': (items, event) => {
     const message = items.message(event, true);
@@ -282,7 +296,7 @@ function endContentPart(all: OutputItems, event: JsonObject, part: JsonObject): 
   if (part['type'] === 'reasoning_text')
     return all.reasoning(event, true).setWhole('full', at, text);
   const refusal = textIn(part, 'refusal');
-  // Some servers send reasoning as output_text here.
+  // Some servers send reasoning as output text here.
   const thought = refusal === undefined ? all.reasoningAt(event) : undefined;
   if (thought !== undefined) return thought.setWholeContent(at, text);
   const message = all.message(event, true);

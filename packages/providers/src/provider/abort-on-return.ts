@@ -1,9 +1,9 @@
 import type { StreamContext } from '../contract/provider.ts';
 
 /**
- * An async iterable that the reader can leave during a read. `return()` first aborts the `returned`
- * signal, which ends the pending `next()`. A generator alone would finish that read first. `start`
- * is called when the first value is requested.
+ * Returns an async iterable whose reader can stop during a read. `return()` first aborts the signal
+ * `returned`, which ends the pending `next()`. A generator alone would finish that read first.
+ * `start` is called when the first value is requested.
  */
 export function abortOnReturn<T>(
   start: (returned: AbortSignal) => AsyncIterable<T>,
@@ -13,14 +13,14 @@ export function abortOnReturn<T>(
 }
 
 /**
- * One reason for all streams, because to create a reason costs more than the abort. A workflow of
- * Temporal has no `DOMException`.
+ * The abort reason of all streams. It is created once, because creating a reason costs more than
+ * the abort. It is not a `DOMException`, because a Temporal workflow does not have that class.
  */
 const left = Object.assign(new Error('The reader left the stream'), { name: 'AbortError' });
 
 class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, undefined> {
   readonly #returned = new AbortController();
-  /** Undefined after the first use. */
+  /** Starts the iteration. Undefined after the first call. */
   #start: ((returned: AbortSignal) => AsyncIterable<T>) | undefined;
   #values: AsyncIterator<T> | undefined;
 
@@ -43,7 +43,9 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
     return this;
   }
 
-  /** If `start` throws, it is not called again. */
+  /**
+   * Starts the iteration and returns its first result. If `start` throws, it is not called again.
+   */
   async #startIteration(): Promise<IteratorResult<T, undefined>> {
     const start = this.#start;
     this.#start = undefined;
@@ -53,7 +55,7 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
   }
 }
 
-/** Returns a context whose signal is aborted by either signal. */
+/** Returns a context whose signal is aborted when either signal is aborted. */
 export function withAbortSignal(context: StreamContext, returned: AbortSignal): StreamContext {
   const { signal } = context;
   return {

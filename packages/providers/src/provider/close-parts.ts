@@ -1,8 +1,8 @@
 import type { Delta, DeltaWriter, PartId, PartKind, RetractReason } from '@millrace/core';
 
 /**
- * Closes the open parts of a response that was cut off. Text, reasoning and media stay as partial;
- * incomplete calls and values are retracted.
+ * Closes the open parts of a response that was cut off. Text, reasoning and media are committed as
+ * partial. Incomplete calls and values are retracted.
  *
  * @example
  * closeParts(writer, signal?.aborted ? 'aborted' : 'cut');
@@ -16,7 +16,10 @@ export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
   }
 }
 
-/** True if a part that was cut off stays as partial. Half a call or half a value is useless. */
+/**
+ * Returns whether a part that was cut off is kept as partial. Half a call or half a value is
+ * useless.
+ */
 function isKeptWhenCut(kind: PartKind, length: number): boolean {
   return (kind === 'text' || kind === 'reasoning' || kind === 'media') && length > 0;
 }

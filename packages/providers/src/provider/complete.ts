@@ -25,8 +25,8 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { closeCutPart } from './close-parts.ts';
 
 /**
- * Streams one attempt and folds it into an item, in the same way as a log. If a delta is invalid,
- * the provider is broken and the completion ends with a `protocol_error`.
+ * Streams one attempt and folds it into an item, in the same way as a log. If the provider sends an
+ * invalid delta, the completion ends with a `protocol_error`.
  */
 export async function complete(
   provider: Pick<Provider, 'id' | 'stream'>,
@@ -103,7 +103,7 @@ class FoldedItem {
     return this.#folder.state.open.length > 0;
   }
 
-  /** Adds the deltas. If one is invalid, it adds only those before it and returns the reason. */
+  /** Adds the deltas. If a delta is invalid, adds only those before it and returns the reason. */
   add(deltas: readonly Delta[]): Refusal | undefined {
     return this.#add(deltas.map((delta) => ({ delta })));
   }

@@ -5,9 +5,9 @@ import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts
 import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 
 /**
- * Creates a provider from a stream function, for an API that this package does not know. `complete` is
- * derived from it. The signal of the context is also aborted when the reader leaves the stream.
- * `conformanceCases` of `@millrace/providers/conformance` check the result.
+ * Creates a provider from a stream function, for an API that this package does not support.
+ * `complete` is derived from the stream. The signal of the context is also aborted when the reader
+ * stops reading. To check the result, use `conformanceCases` of `@millrace/providers/conformance`.
  *
  * @example
  * const echo = createProvider('echo', 'echo-1', async function* (request, { item, ids }) {
@@ -31,7 +31,7 @@ export function createProvider(
   return providerOf(id, model, leavable, describe, info);
 }
 
-/** Creates a provider from a stream that its reader can leave during a read. */
+/** Creates a provider from a stream whose reader can stop during a read. */
 export function providerOf(
   id: string,
   model: string,
@@ -44,7 +44,7 @@ export function providerOf(
     model,
     stream,
     complete: async (request, options) => {
-      // An agent streams, so this code loads on demand.
+      // This code is loaded when it is needed, because an agent only streams.
       const { complete } = await import('./complete.ts');
       return complete({ id, stream }, request, options);
     },
@@ -54,8 +54,8 @@ export function providerOf(
 }
 
 /**
- * Describes a request in the provider-neutral format. For providers that do not make an HTTP
- * request themselves.
+ * Describes a request in the format of Millrace. Used for providers that send no HTTP request
+ * themselves.
  */
 export function describeModelRequest({ items, ...rest }: ModelRequest): DescribedRequest {
   const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };

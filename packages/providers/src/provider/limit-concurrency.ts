@@ -14,9 +14,10 @@ export interface ConcurrencyOptions {
 
 /**
  * Limits the number of concurrent streams of a provider. Other streams wait in the order in which
- * their first steps were requested. All users of the returned provider share the limit, also several
- * agents. A stream keeps its place until it ends, is aborted, or its reader returns. A caller that
- * stops reading must do one of these.
+ * their first steps were requested. All users of the returned provider share the limit, also
+ * several agents.
+ * A stream keeps its place until it ends, is aborted, or its reader returns. A caller that stops
+ * reading must abort or return.
  *
  * @example
  * const limited = limitConcurrency(provider, { maxConcurrent: 4 });
@@ -28,7 +29,7 @@ export function limitConcurrency(provider: Provider, options: ConcurrencyOptions
     provider,
     waitForPlace(provider.id, createSemaphore(provider.id, options)),
   );
-  // The limit changes when a request is sent, not its content.
+  // The limit only delays requests and does not change their content, so `describe` stays the same.
   return { ...limited, ...(describe && { describe }) };
 }
 
@@ -46,11 +47,11 @@ function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
     const { signal } = context;
     const release = await acquire(semaphore, signal);
     if (release === undefined) return yield abortedStep(provider, signal);
-    // The caller may stop reading after an abort.
+    // The place is released on an abort, because the caller may then stop reading.
     signal?.addEventListener('abort', release, { once: true });
     try {
       for await (const step of next(request, context)) {
-        // The caller may stop reading after the end.
+        // The place is released at the end, because the caller may not read on.
         if (step.end !== undefined) release();
         yield step;
       }
@@ -62,21 +63,21 @@ function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
 }
 
 /**
- * Returns a function that releases the place. Returns undefined if the request was aborted while it
- * waited.
+ * Waits for a place and returns a function that releases it. Returns undefined if the request was
+ * aborted while it waited.
  */
 async function acquire(
   semaphore: Semaphore,
   signal: AbortSignal | undefined,
 ): Promise<(() => void) | undefined> {
   const release = await semaphore.acquire(signal).catch(() => undefined);
-  // The signal can be aborted at the moment in which the place becomes free.
+  // The signal can be aborted at the moment when the place becomes free.
   if (!signal?.aborted) return release;
   release?.();
   return undefined;
 }
 
-/** The last step of a request that was never sent. It used no tokens. */
+/** Returns the last step of a request that was never sent. It used no tokens. */
 function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
   const message = messageFor('aborted', provider, 'the request was still waiting in the queue');
   const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });

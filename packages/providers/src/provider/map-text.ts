@@ -10,13 +10,14 @@ import {
 import type { StreamStep } from '../contract/provider.ts';
 
 /**
- * Changes the text parts of a stream. Each chunk goes through `change`; positions and lengths are
- * adjusted. A structured part that streamed as text is changed as JSON, and becomes a text part if it
- * is no longer valid JSON. Calls and other values stay the same, and so does reasoning, unless `kinds`
- * names it. Use it in a wrapper that hides, replaces or translates text while it streams.
+ * Changes the text parts of a stream. `change` converts each chunk, and positions and lengths are
+ * adjusted. Use it in a wrapper that hides, replaces or translates text while it streams.
  *
- * A part that changed loses its signature and its provider state if it is reasoning, because a
- * provider would reject them, and also if it is text and the change reports `hasChanged`.
+ * A structured part that streamed as text is changed as JSON. It becomes a text part if it is no longer
+ * valid JSON. Calls and other values stay the same. Reasoning is changed only if `kinds` contains it.
+ *
+ * Changed reasoning loses its signature and its provider state, because a provider would reject them.
+ * Text loses them only if the change reports `hasChanged`.
  *
  * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
  * two chunks, pass a function that creates a `PartTextChange` with state for each part.
@@ -81,9 +82,7 @@ class OpenTextParts {
     }
   }
 
-  /**
-   * Returns the delta to append instead. Returns undefined if the part is not an open text part.
-   */
+  /** Returns the append to emit instead. Returns undefined if the part is not an open text part. */
   #append(partId: PartId, change: (text: ChangedText) => string): readonly Delta[] | undefined {
     const open = this.#open.get(partId);
     if (open === undefined) return undefined;
@@ -121,7 +120,10 @@ interface OpenText {
   length: number;
 }
 
-/** A signature and a state belong to the original text. */
+/**
+ * Removes the signature and the state if the text has changed, because they belong to the original
+ * text.
+ */
 function withoutState<T extends PartEnd>(
   end: T,
   kind: PartKind,
@@ -151,11 +153,11 @@ function changeStructuredPart(
 export interface PartTextChange {
   /** Returns the text to emit for this chunk. */
   chunk(text: string): string;
-  /** Called when the part ends, complete or cut off. */
+  /** Returns the rest of the text. Called when the part ends, complete or cut off. */
   end?(): string;
   /**
-   * Whether the text so far differs from the original. Default: unknown. Then reasoning counts as
-   * changed, and text does not.
+   * Whether the text so far differs from the original. Default: unknown, which means that reasoning
+   * counts as changed and text does not.
    */
   readonly hasChanged?: boolean;
 }
@@ -166,7 +168,7 @@ export interface PartTextChange {
  */
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartTextChange);
 
-/** Applies a change to one part. Its output never contains half a surrogate pair. */
+/** Applies a change to one part. The output never contains half a surrogate pair. */
 class ChangedText {
   readonly #change: TextChange;
   #part: PartTextChange | undefined;
@@ -185,7 +187,7 @@ class ChangedText {
     return this.#paired(changed.chunk(text));
   }
 
-  /** Undefined if the change does not report it. */
+  /** Whether the text differs from the original. Undefined if the change does not report it. */
   get hasChanged(): boolean | undefined {
     return this.#part?.hasChanged;
   }

@@ -11,8 +11,8 @@ import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 import { providerOf } from './create-provider.ts';
 
 /**
- * A function that runs in place of a provider's stream. It can call `next`, observe, change the
- * request or the steps, or answer itself.
+ * A function that runs in place of a provider's stream. It can call `next`, observe or change the
+ * request and the steps, or answer by itself.
  */
 export type ProviderWrapper = (
   request: ModelRequest,
@@ -21,8 +21,9 @@ export type ProviderWrapper = (
 ) => AsyncIterable<StreamStep>;
 
 /**
- * Puts a function between the caller and a provider: a meter, a cache, or a change of the request or
- * of the stream. Pass the context on to `next`: its signal is aborted when the reader leaves.
+ * Puts a function between the caller and a provider, for example a meter, a cache, or a change of
+ * the request or the stream. Pass the context to `next`, because its signal is aborted when the
+ * reader stops.
  *
  * @example
  * const metered = wrapProvider(provider, async function* (request, context, next) {
@@ -60,8 +61,8 @@ export function wrapProvider(provider: Provider, wrapper: ProviderWrapper): Prov
 }
 
 /**
- * Rewrites recorded steps for another item and attempt. Use it in a wrapper that answers from a
- * cache. The steps fold to the same parts.
+ * Rewrites recorded steps for another item and attempt. The steps fold to the same parts. Use it in
+ * a wrapper that answers from a cache.
  */
 export function moveSteps(steps: readonly StreamStep[], item: StreamItem): readonly StreamStep[] {
   return steps.map((step) => ({

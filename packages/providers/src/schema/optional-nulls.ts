@@ -4,15 +4,16 @@ import { schemaAt } from './strict-schema.ts';
 
 /**
  * Removes null from optional properties that do not accept it. A provider that enforces a schema
- * makes every property required, so a model writes null where it would leave a property out.
+ * requires every property, so a model writes null for a property that it would otherwise leave out.
  *
- * @example withoutOptionalNulls(schema, { city: 'Brest', unit: null }); // { city: 'Brest' }
+ * @example
+ * withoutOptionalNulls(schema, { city: 'Brest', unit: null }); // { city: 'Brest' }
  */
 export function withoutOptionalNulls(schema: JsonObject, value: JsonValue): JsonValue {
   return prune(value, alternatives(schema, schema), schema);
 }
 
-/** `schemas` are all schemas that may describe the value. */
+/** Returns the value without these nulls. `schemas` are all schemas that may describe the value. */
 function prune(value: JsonValue, schemas: readonly JsonObject[], root: JsonObject): JsonValue {
   if (Array.isArray(value)) return pruneList(value, schemas, root);
   if (!isObject(value)) return value;
@@ -47,10 +48,10 @@ function pruneList(
   return pruned.every((one, index) => one === values[index]) ? (values as JsonValue) : pruned;
 }
 
-/** More references than this are a cycle of references without a schema between them. */
+/** Maximum number of references to follow. A longer chain is a cycle of references. */
 const maxReferences = 32;
 
-/** Resolves references and choices. */
+/** Returns the schema, the schemas that it refers to, and all its choices. */
 function alternatives(
   schema: JsonObject | undefined,
   root: JsonObject,
@@ -74,7 +75,10 @@ function listed(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A schema without a type says nothing about null, unless it only refers to others. */
+/**
+ * Returns whether a schema accepts null. A schema without a type accepts it, unless the schema has
+ * one of the listed keywords.
+ */
 function acceptsNull(schema: JsonObject): boolean {
   const { type, enum: values, const: only } = schema;
   if (only !== undefined) return only === null;

@@ -4,8 +4,9 @@ import type { ModelRequest, OutputSchema } from '../contract/model-request.ts';
 
 /**
  * Returns the request with an instruction that describes the output, for APIs without schemas. The
- * instruction follows the first one, which is the agent's own. After all instructions at the start it
- * would move if the conversation starts with instructions and one more is added.
+ * instruction is inserted after the first instruction, which is the agent's own.
+ * It is not inserted after all instructions at the start, because its position would change if an
+ * instruction is added there.
  */
 export function withSchemaInWords(request: ModelRequest, output: OutputSchema): ModelRequest {
   const { items } = request;
@@ -13,7 +14,10 @@ export function withSchemaInWords(request: ModelRequest, output: OutputSchema): 
   return { ...request, items: [...items.slice(0, at), schemaItem(output), ...items.slice(at)] };
 }
 
-/** DeepSeek rejects a request for JSON without the word "json" in a message. */
+/**
+ * Creates the instruction. It contains the word "json", because DeepSeek rejects a request for JSON
+ * without that word.
+ */
 function schemaItem({ schema }: OutputSchema): Item {
   const text = `Answer with one json object and nothing else: no introduction, no code fence. It must match this JSON Schema:\n${JSON.stringify(schema)}`;
   const part: Part = { kind: 'text', text };

@@ -1,15 +1,17 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject } from '../json/fields.ts';
 
-/** What a provider accepts in a schema that it enforces. */
+/** The features that a provider accepts in a schema that it enforces. */
 export interface StrictRules {
-  /** Whether every property must be required. Optional ones then accept null. */
+  /** Whether every property must be required. Optional properties then accept null. */
   readonly allRequired: boolean;
   /** Whether a schema may refer to itself. */
   readonly takesRecursion: boolean;
   /** Whether the root may be a choice (`anyOf`). */
   readonly takesRootChoice: boolean;
-  /** Constraints that are enforced. Others become part of the description. */
+  /**
+   * The constraints that the provider enforces. Other constraints become part of the description.
+   */
   readonly constraints: readonly string[];
   readonly formats: readonly string[];
   readonly maxDepth: number;
@@ -53,14 +55,15 @@ export const anthropicStrictRules: StrictRules = {
 
 export type StrictSchema =
   | { readonly isStrict: true; readonly schema: JsonObject }
-  /** The schema cannot be enforced, for the given reason. */
+  /** The schema cannot be enforced. `reason` says why. */
   | { readonly isStrict: false; readonly reason: string };
 
 /**
- * Converts a JSON Schema to a form that the provider can enforce: objects without further
- * properties, all of them required if the rules say so. Constraints that the provider does not know
- * are written into the description. A schema that means something else afterwards is not converted.
- * Use `withoutOptionalNulls` to undo the nulls in the output.
+ * Converts a JSON Schema to a form that the provider can enforce. Objects then allow no further
+ * properties, and all properties are required if the rules say so. Constraints that the provider
+ * does not support are written into the description.
+ * A schema is not converted if its meaning would change. Use `withoutOptionalNulls` to remove the
+ * nulls from the output.
  */
 export function strictSchema(schema: JsonObject, rules: StrictRules): StrictSchema {
   try {
@@ -71,15 +74,15 @@ export function strictSchema(schema: JsonObject, rules: StrictRules): StrictSche
   }
 }
 
-/** A schema as it is sent, and whether the provider enforces it. */
+/** A schema in the form in which it is sent, and whether the provider enforces it. */
 export interface SentSchema {
   readonly schema: JsonObject;
   readonly strict: boolean;
 }
 
 /**
- * Returns the strict form of a schema that should be enforced. A schema that cannot be enforced is
- * returned unchanged, with a warning.
+ * Returns the strict form of a schema. A schema that cannot be enforced is returned unchanged, and
+ * `warnings` gets a message.
  */
 export function enforcedSchema(
   { name, schema }: { readonly name: string; readonly schema: JsonObject },
@@ -94,7 +97,7 @@ export function enforcedSchema(
 
 class NotStrict extends Error {}
 
-/** Keywords that say nothing about the value. */
+/** The keywords that do not restrict the value. */
 const annotations = new Set([
   '$schema',
   '$id',
@@ -106,7 +109,9 @@ const annotations = new Set([
   'deprecated',
 ]);
 const kept = new Set(['type', 'description', 'title', 'enum', 'const', '$ref']);
-/** Constraints that the caller checks anyway, so they may become part of the description. */
+/**
+ * The constraints that may become part of the description, because the caller checks them anyway.
+ */
 const describable = new Set([
   ...['pattern', 'format', 'minLength', 'maxLength', 'multipleOf', 'minimum', 'maximum'],
   ...['exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'uniqueItems'],
@@ -219,10 +224,10 @@ class Converter {
   }
 }
 
-/** A schema without any of these accepts every value. */
+/** The keywords that restrict the value. A schema without any of them accepts every value. */
 const meanings = ['type', 'enum', 'const', '$ref', 'anyOf'];
 
-/** Read by `#object`. */
+/** The keywords that the method `#object` reads. */
 const objectKeywords = new Set(['properties', 'required', 'additionalProperties']);
 
 function isObjectSchema({ type, properties }: JsonObject): boolean {
@@ -249,7 +254,7 @@ function described({ description }: JsonObject, notes: readonly string[]): strin
   return `${before}{${notes.join(', ')}}`;
 }
 
-/** Accepts null too. */
+/** Returns a schema that accepts null too. */
 function nullable(schema: JsonObject): JsonObject {
   const { type, enum: values, ...rest } = schema;
   if (acceptsNull(schema)) return schema;
@@ -265,7 +270,7 @@ function acceptsNull({ type, enum: values, anyOf }: JsonObject): boolean {
   return type === 'null' || (Array.isArray(values) && values.includes(null));
 }
 
-/** Whether the schema that a reference names can reach the reference again. */
+/** Returns whether the schema at a reference leads back to the same reference. */
 function isRecursive(root: JsonObject, reference: string): boolean {
   const reached = new Set<string>();
   const left = [reference];

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { HttpReply, Reply, Step } from './script.ts';
 
-/** The side that started to close a connection. */
+/** The side that closed a connection first. */
 export type ClosedBy = 'client' | 'server';
 
 /** One socket of the server. It records which side closed it. */
@@ -15,10 +15,10 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    // A small write must not wait for the acknowledgement of the previous one.
+    // Without this setting, a small write would wait for the acknowledgement of the previous write.
     socket.setNoDelay(true);
-    // The client's FIN arrived, or ours was sent. The first one counts. A reset by the client is
-    // neither.
+    // `end` means that the client's FIN arrived, and `finish` that the server's was sent. The first
+    // of them decides who closed. A reset by the client causes neither.
     socket.once('end', () => this.#closing('client'));
     socket.once('finish', () => this.#closing('server'));
     this.closed = new Promise((resolve) => {
@@ -33,7 +33,7 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** Stores the first side that closes the connection, and returns it. */
+  /** Stores which side closes the connection, if it is the first call. Returns the stored side. */
   #closing(closer: ClosedBy): ClosedBy {
     this.#closer ??= closer;
     return this.#closer;
@@ -76,7 +76,7 @@ export async function playReply(
   await runSteps(reply.steps, connection, response);
 }
 
-/** Runs the steps before the status line. Returns true if the status line may be sent. */
+/** Runs the steps before the status line. Returns whether the status line may be sent. */
 async function runStepsBefore(
   { before = [] }: HttpReply,
   connection: Connection,
@@ -90,7 +90,7 @@ async function runSteps(steps: readonly Step[], connection: Connection, output: 
   await connection.untilDoneOrClosed((done) => output.end(done));
 }
 
-/** Runs one step. Returns true if the next step may run. */
+/** Runs one step. Returns whether the next step may run. */
 async function runStep(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
   if (typeof step === 'string' || step instanceof Uint8Array) {
     await connection.untilDoneOrClosed((done) => output?.write(step, done));
@@ -114,8 +114,8 @@ async function runStep(step: Step, connection: Connection, output?: Writable): P
 
 /**
  * Waits for one full turn of the event loop, in which a client in this process reads the written
- * data. The first callback may run in the same turn, before sockets are polled again; the second
- * cannot.
+ * data. It needs two callbacks. The first may run in the same turn, before sockets are polled
+ * again. The second cannot.
  */
 async function nextEventLoopTurn(connection: Connection): Promise<void> {
   await connection.untilDoneOrClosed((done) => void setImmediate(() => void setImmediate(done)));

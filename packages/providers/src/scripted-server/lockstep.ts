@@ -2,17 +2,20 @@ import { newGate, type Step } from './script.ts';
 
 /** A stream that sends each piece only after the client has read the previous one. */
 export interface Lockstep {
-  /** The steps for one reply: each piece followed by a gate. */
+  /** The steps of one reply. A gate follows each piece. */
   readonly steps: readonly Step[];
-  /** For clients other than `fetch`: reports how many more body bytes the client has read. */
+  /**
+   * Reports that the client has read this many more bytes of the body. Only clients that do not use
+   * `fetch` below need it.
+   */
   received(byteCount: number): void;
-  /** The real fetch with a body that reports its reads automatically. */
+  /** The real fetch, with a body that reports its reads automatically. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Sends bytes so that the client certainly receives these pieces in separate reads, although TCP, the
- * kernel and the client's buffers may join writes. A long piece may need several reads.
+ * Creates a reply whose pieces the client certainly receives in separate reads. Without it, TCP,
+ * the kernel and the client's buffers may join writes. A long piece may need several reads.
  *
  * @example
  * const { steps, fetch } = inLockstep(splitEvery(bytes, 1));
@@ -43,8 +46,8 @@ export function inLockstep(pieces: readonly Uint8Array[]): Lockstep {
 }
 
 /**
- * Each chunk is put into the stream's queue, which keeps chunks separate, before the next one is
- * released.
+ * Returns a fetch that reports each chunk that it received. The chunk is put into the stream's
+ * queue first, because the queue keeps chunks separate.
  */
 function notifyingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
   return async (input, init) => {

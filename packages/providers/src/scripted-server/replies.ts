@@ -59,9 +59,9 @@ export function errorReply(
 export interface AnswerOptions extends WireEventsOptions, SseOptions {}
 
 /**
- * Creates the reply for an answer on the wire of the request, which is detected from its path. As
- * on the real wire, chat completions include usage only on request. Throws if the path belongs to
- * no wire, or if the request does not ask for a stream.
+ * Creates the reply for an answer. The path of the request determines the wire. As on the real
+ * wire, chat completions include usage only if the request asks for it. Throws if the path belongs
+ * to no wire, or if the request does not ask for a stream.
  */
 export function answerReply(
   answer: WireAnswer,
@@ -72,7 +72,7 @@ export function answerReply(
   const model = modelOf(wire, request);
   const withModel = { ...(model !== undefined && { model }), ...answer };
   const events = wireEvents(wire, withRequestedUsage(wire, withModel, request), options);
-  // A provider that fails does not send [DONE].
+  // If the answer fails, the provider does not send [DONE].
   return recordingReply(wire, events, { ...(answer.failure && { done: false }), ...options });
 }
 
@@ -97,7 +97,7 @@ function asksForStream(wire: WireName, request: ScriptedRequest): boolean {
   return fieldsOf(request.body)['stream'] === true;
 }
 
-/** The model that a request asks for. */
+/** Returns the model that a request asks for, or undefined. */
 export function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
   if (wire === 'gemini') return /models\/([^/]+):/.exec(request.path)?.[1];
   const model = fieldsOf(request.body)['model'];
@@ -115,7 +115,7 @@ function withRequestedUsage(
   return rest;
 }
 
-/** The fields of a JSON object. Any other value has no fields. */
+/** Returns the value if it is a JSON object, and otherwise an empty object. */
 function fieldsOf(value: JsonValue | undefined): JsonObject {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as JsonObject) : {};

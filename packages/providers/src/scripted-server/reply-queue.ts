@@ -2,13 +2,13 @@ import { jsonReply } from './replies.ts';
 import { assertReply, type Reply, ScriptedServerError } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
-/** Creates the reply when the request has arrived. */
+/** Creates a reply after the request has arrived. */
 export type ReplyFunction = (request: ScriptedRequest) => Reply | Promise<Reply>;
 
 /** A fixed reply, or a function that creates one from the request. */
 export type ScriptedReply = Reply | ReplyFunction;
 
-/** The queued replies, and a list of everything that deviated from the script. */
+/** The queued replies, and a list of all deviations from the script. */
 export class ReplyQueue {
   readonly #queued: ScriptedReply[] = [];
   readonly #fallback: ReplyFunction | undefined;
@@ -24,8 +24,8 @@ export class ReplyQueue {
   }
 
   /**
-   * Returns the next reply. Never rejects: a failed request gets an error reply and is reported by
-   * `assertUsedUp`.
+   * Returns the next reply. It never rejects. If there is no valid reply, it returns an error
+   * reply, and `assertUsedUp` reports the problem.
    */
   async take(request: ScriptedRequest): Promise<Reply> {
     const next = this.#queued.shift() ?? this.#fallback;
@@ -40,7 +40,7 @@ export class ReplyQueue {
     }
   }
 
-  /** Throws unless each reply was used and each request had a reply. */
+  /** Throws if a reply was not used, or if a request had no reply. */
   assertUsedUp(): void {
     const left = this.#queued.length;
     const unused =
@@ -56,7 +56,7 @@ export class ReplyQueue {
     this.#deviations.push(message);
   }
 
-  /** Status 400, because clients do not retry it. */
+  /** Returns an error reply with status 400, because clients do not retry it. */
   #refuse(message: string): Reply {
     this.reportDeviation(message);
     return jsonReply(400, { type: 'error', error: { type: 'scripted_server', message } });

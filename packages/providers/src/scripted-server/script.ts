@@ -1,25 +1,28 @@
 import { MillraceError } from '@millrace/core';
 
 /**
- * One step of a reply. Each text or byte array is one HTTP chunk and one write to the socket. It is
- * written after the previous write reached the kernel and the event loop completed a turn.
+ * One step of a reply. Each text or byte array is one HTTP chunk and one write to the socket. The
+ * next step is written after the write reached the kernel and the event loop completed a turn.
  *
  * A client in the same process that keeps reading usually gets each step in its own read. TCP does
- * not guarantee this, and a slow client receives steps joined. For a guarantee, use gates (the next
- * bytes are sent when the test has seen the last ones) or `inLockstep`, which is built on gates.
+ * not guarantee this, and a slow client receives several steps at once. For a guarantee, use gates,
+ * which send the next bytes when the test has seen the last ones. `inLockstep` uses gates.
  */
 export type Step = string | Uint8Array | HaltStep | EndStep;
 
-/** A step that sends nothing. */
+/** A step that sends no data. */
 export type HaltStep =
   /** Waits until the gate is open. */
   | { readonly type: 'wait'; readonly for: ScriptGate }
   /** Sends nothing more and keeps the connection open. */
   | { readonly type: 'stall' }
-  /** Closes the connection early: with FIN, so that sent data arrives first, or with RST. */
+  /**
+   * Closes the connection early. `close` sends FIN, so that sent data arrives first. `reset` sends
+   * RST.
+   */
   | { readonly type: 'cut'; readonly how?: 'close' | 'reset' };
 
-/** The normal end of the body. A list of steps ends with it automatically. */
+/** The normal end of the body. A list of steps without an end gets it automatically. */
 export interface EndStep {
   readonly type: 'end';
 }
@@ -29,20 +32,21 @@ export type Reply = HttpReply | RawReply;
 
 /** A reply that Node formats as HTTP. */
 export interface HttpReply {
-  /** Default: 200. */
+  /** The HTTP status. Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Steps before the status line. The status line and headers are one write before all others.
-   * Default: none.
+   * The steps before the status line. The status line and the headers are one write before all
+   * others. Default: none.
    */
   readonly before?: readonly HaltStep[];
   readonly steps: readonly Step[];
 }
 
 /**
- * Written to the socket unchanged: the script provides status line, headers and chunks. After the
- * last step the connection is closed with FIN, unless a step stalls or resets it.
+ * A reply that is written to the socket unchanged. The script must contain the status line, headers
+ * and chunks. After the last step the connection is closed with FIN, unless a step stalls or resets
+ * it.
  */
 export interface RawReply {
   readonly raw: readonly Step[];
@@ -69,22 +73,22 @@ function isFinal(step: Step): boolean {
   return step.type !== 'wait';
 }
 
-/** A point where a reply waits until the test opens it. */
+/** A point at which a reply waits until the test opens the gate. */
 export class ScriptGate {
   readonly #reached = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
 
-  /** Resolves when a reply first arrives here. All steps before the gate are then written. */
+  /** Resolves when a reply first reaches the gate. All steps before the gate are written then. */
   get reached(): Promise<void> {
     return this.#reached.promise;
   }
 
-  /** Releases current and future waiters. */
+  /** Opens the gate for current and future replies. */
   open(): void {
     this.#opened.resolve();
   }
 
-  /** For the server: resolves when the gate is open. */
+  /** Called by the server. Resolves when the gate is open. */
   pass(): Promise<void> {
     this.#reached.resolve();
     return this.#opened.promise;
@@ -96,7 +100,7 @@ export function newGate(): ScriptGate {
   return new ScriptGate();
 }
 
-/** Codes of a `ScriptError`. */
+/** Codes of a `ScriptedServerError`. */
 export type ScriptedServerErrorCode =
   /** The script is invalid. */
   | 'bad_script'
@@ -107,5 +111,5 @@ export type ScriptedServerErrorCode =
   /** The scripted server is closed. */
   | 'server_closed';
 
-/** A mistake in a script, or a test that did not follow its script. */
+/** Thrown for a mistake in a script, or if a test did not follow its script. */
 export class ScriptedServerError extends MillraceError<ScriptedServerErrorCode> {}

@@ -6,18 +6,18 @@ import { ScriptedServerError } from './script.ts';
 /** A request that the server received completely. */
 export interface ScriptedRequest {
   readonly method: string;
-  /** Excludes the query. */
+  /** The path, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Names are in lower case. */
+  /** The headers. Their names are in lower case. */
   readonly headers: IncomingHttpHeaders;
   /** The body as text. */
   readonly text: string;
-  /** The text parsed as JSON; undefined if it is not JSON. */
+  /** The body parsed as JSON. Undefined if it is not JSON. */
   readonly body: JsonValue | undefined;
   /**
-   * Resolves when the connection has closed, with the side that started it. `server.close()` closes
-   * all connections.
+   * Resolves when the connection has closed, with the side that closed it first. `server.close()`
+   * closes all connections.
    */
   readonly closed: Promise<ClosedBy>;
   readonly isClosed: boolean;
@@ -25,7 +25,10 @@ export interface ScriptedRequest {
 
 const maxBodyBytes = 64 * 2 ** 20;
 
-/** Reads a request completely. Returns undefined if it does not end or is too large. */
+/**
+ * Reads a request completely. Returns undefined if the client disconnects or the request is too
+ * large.
+ */
 export async function readRequest(
   incoming: IncomingMessage,
   connection: Connection,
@@ -58,7 +61,7 @@ async function readText(incoming: IncomingMessage): Promise<string | undefined> 
       if (length > maxBodyBytes) return undefined;
     }
   } catch {
-    // The client disconnected during its request.
+    // The client disconnected before its request was complete.
     return undefined;
   }
   return Buffer.concat(chunks).toString('utf8');

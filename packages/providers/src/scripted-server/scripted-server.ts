@@ -14,17 +14,17 @@ export type Script = readonly ScriptedReply[] | ReplyFunction;
 /** Options of `startScriptedServer`. */
 export interface ScriptedServerOptions {
   /**
-   * Whether requests that the real provider would reject get status 400 with the provider's own error
-   * body, instead of the next reply. `assertUsedUp` reports them. Paths of no known wire are not
-   * checked. Default: true.
+   * Whether the server checks requests. A request that the real provider would reject then gets
+   * status 400 with the provider's own error body, instead of the next reply. `assertUsedUp`
+   * reports it. Requests to other paths are not checked. Default: true.
    */
   readonly strict?: boolean | undefined;
 }
 
 /**
  * A real HTTP server on loopback that sends scripted replies, for tests and examples. Each complete
- * request gets the next reply. A request without a reply gets status 400, as does a request that the
- * real provider would reject.
+ * request gets the next reply. A request without a reply gets status 400, and so does a request
+ * that the real provider would reject.
  *
  * @example
  * const server = await startScriptedServer();
@@ -45,7 +45,9 @@ export class ScriptedServer implements AsyncDisposable {
   #answers = 0;
   #closing: Promise<void> | undefined;
 
-  /** Expects a server that is already listening. Use `startScriptedServer` instead. */
+  /**
+   * Use `startScriptedServer` instead. The constructor expects a server that is already listening.
+   */
   constructor(http: Server, replies: ReplyQueue, isStrict: boolean) {
     this.#http = http;
     this.#replies = replies;
@@ -66,8 +68,8 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   /**
-   * Resolves with the next request, which may already have arrived. Each request is returned once.
-   * Rejects when the server closes.
+   * Resolves with the next request, which may already have arrived. Each request is returned only
+   * once. Rejects when the server closes.
    */
   nextRequest(): Promise<ScriptedRequest> {
     return this.#log.next();
@@ -92,7 +94,7 @@ export class ScriptedServer implements AsyncDisposable {
     this.reply((request) => answerReply(numbered, request, options));
   }
 
-  /** Throws unless each reply was used and each request had a reply. */
+  /** Throws if a reply was not used, or if a request had no reply. */
   assertUsedUp(): void {
     this.#replies.assertUsedUp();
   }
@@ -146,7 +148,10 @@ export class ScriptedServer implements AsyncDisposable {
     if (reply !== undefined) await playReply(reply, connection, response);
   }
 
-  /** Returns undefined if the connection closed before the reply was ready. */
+  /**
+   * Returns the reply to a request, or undefined if the connection closed before the reply was
+   * ready.
+   */
   async #replyTo(request: ScriptedRequest, connection: Connection): Promise<Reply | undefined> {
     const refusal = this.#isStrict ? refusalOf(request) : undefined;
     if (refusal !== undefined) {
@@ -167,7 +172,7 @@ export async function startScriptedServer(
   const isFunction = typeof script === 'function';
   const replies = new ReplyQueue(isFunction ? script : undefined);
   if (!isFunction) for (const reply of script) replies.add(reply);
-  // No timeouts: only the script, the client or `close()` ends a connection.
+  // There are no timeouts, so only the script, the client or `close()` ends a connection.
   const http = createServer({ keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);

@@ -21,13 +21,13 @@ import {
 
 interface ContentOptions {
   readonly pieces: ScriptedPieces;
-  /** With an output schema, texts are JSON. */
+  /** The request. If it has an output schema, texts are JSON. */
   readonly request: ModelRequest;
-  /** Creates the ids of calls without one. */
+  /** The source of ids for calls without one. */
   readonly ids: Ids;
 }
 
-/** Yields the deltas of the content, one step at a time. */
+/** Writes the content to the writer. Each yield ends a step. */
 export function* contentSteps(
   content: ScriptedContent,
   writer: DeltaWriter,
@@ -102,7 +102,7 @@ function* streamCall(
 ): Generator<void> {
   const { toolCallId: id } = part;
   const call = writer.toolCall(id === undefined ? ids.toolCall() : toolCallId(id), part.name);
-  // The start of a call is a step of its own, as with real providers.
+  // The start of a call is a separate step, as with real providers.
   yield;
   yield* streamText(call, part.arguments, part, pieces);
 }

@@ -30,7 +30,7 @@ interface PlaybackOptions {
   readonly pieces?: ScriptedPieces | undefined;
 }
 
-/** Plays one response step by step, including its fault. The caller controls the timing. */
+/** Plays one response step by step, and its fault if it has one. The caller controls the timing. */
 export class ResponsePlayback {
   readonly #response: ScriptedResponse;
   readonly #writer: DeltaWriter;
@@ -41,7 +41,7 @@ export class ResponsePlayback {
   #hasFaultOccurred = false;
   #hasCalls = false;
   #writtenLength = 0;
-  /** A step that is emitted after its successor. */
+  /** The deltas of a step that is emitted after the next step. */
   #delayed: readonly Delta[] = [];
 
   constructor(
@@ -108,7 +108,9 @@ export class ResponsePlayback {
     return { type: 'end', step: { deltas: [...deltas, ...this.#delayed], end } };
   }
 
-  /** A mistake in the script that shows only after all steps have been played. */
+  /**
+   * Returns a mistake in the script that is visible only after all steps were played, or undefined.
+   */
   #problem(): string | undefined {
     const { fault } = this.#response;
     if (fault !== undefined && !this.#hasFaultOccurred)
@@ -141,7 +143,7 @@ export class ResponsePlayback {
   }
 }
 
-/** Tracks which parts recorded deltas leave open. */
+/** Tracks the parts that recorded deltas leave open. */
 class OpenParts {
   readonly #open = new Map<PartId, { readonly kind: PartKind; length: number }>();
 
@@ -168,7 +170,7 @@ class OpenParts {
     }
   }
 
-  /** Returns deltas that close the open parts in the same way as in a cut response. */
+  /** Returns the deltas that close the open parts, as in a response that was cut off. */
   close(reason: RetractReason): readonly Delta[] {
     return [...this.#open].map(([partId, { kind, length }]) =>
       closeCutPart(partId, kind, length, reason),
@@ -176,7 +178,7 @@ class OpenParts {
   }
 }
 
-/** The error for a response that cannot be played as scripted. */
+/** Returns the error for a response that cannot be played as scripted. */
 export function scriptMistake(provider: string, problem: string, cause?: unknown): ProviderError {
   const message = `Cannot play the scripted response: ${problem}. Fix the script`;
   return new ProviderError('invalid_request', message, { provider, cause });

@@ -12,7 +12,8 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
 /**
- * The answer of a scripted provider to one request, or a function that creates it from the request:
+ * The answer of a scripted provider to one request, or a function that creates it from the request.
+ * An answer is one of these:
  *
  * - a text. If the request has an `output` schema, the text is JSON and becomes a structured part, as
  *   with real providers.
@@ -45,18 +46,21 @@ export function toolCall(name: string, input: JsonValue = {}, id?: string): Scri
   return id === undefined ? call : { ...call, toolCallId: id };
 }
 
-/** Returns the answer as a response with settings. */
+/** Converts an answer to a response with settings. */
 export function responseOf(answer: ScriptedAnswer): ScriptedResponse {
   if (typeof answer === 'string' || 'kind' in answer) return { content: { parts: [answer] } };
   return 'content' in answer ? answer : { content: { parts: answer } };
 }
 
-/** A scripted response: its content and how it ends. */
+/** A scripted response, with its content and its end. */
 export interface ScriptedResponse {
   readonly content: ScriptedContent;
-  /** Why the response ends. Default: `tool_use` if there is a tool call, otherwise `stop`. */
+  /**
+   * The reason why the response ends. Default: `tool_use` if there is a tool call, otherwise
+   * `stop`.
+   */
   readonly stop?: StopReason | Stop | undefined;
-  /** Token counts. Default: an estimate from the length of the output. */
+  /** The token counts. Default: an estimate from the length of the output. */
   readonly usage?: Partial<Usage> | undefined;
   /** A failure of the stream. Default: none. */
   readonly fault?: ScriptedFault | undefined;
@@ -67,7 +71,7 @@ export interface ScriptedResponse {
 }
 
 /**
- * The content of a scripted response:
+ * The content of a scripted response. It is one of these:
  *
  * - `parts`: finished parts, which are streamed in pieces. The arguments of a call may be invalid
  *   JSON.
@@ -89,11 +93,11 @@ export type ScriptedFault =
       readonly after: number;
       readonly error: ProviderErrorKind | ProviderError;
     }
-  /** Sends nothing more until the request is aborted. */
+  /** The stream sends nothing more until the request is aborted. */
   | { readonly type: 'stall'; readonly after: number }
-  /** Ends without a terminal signal. */
+  /** The stream ends without a terminal signal. */
   | { readonly type: 'cut'; readonly after: number }
-  /** Emits this step after the next one, as a faulty adapter would. */
+  /** The stream emits this step after the next one, as a faulty adapter would. */
   | { readonly type: 'swap'; readonly after: number };
 
 /**
@@ -109,14 +113,14 @@ export function* piecesOf(text: string, pieces: ScriptedPieces): Generator<strin
   else yield* seeded(text, pieces.seed);
 }
 
-/** Words with the whitespace before them. Long words are split. */
+/** Splits a text into words with the whitespace before them. Long words are split further. */
 function tokensOf(text: string): readonly string[] {
   return text.match(/\s?[^\s]{1,6}|\s/gsu) ?? [];
 }
 
 const maxPieceLength = 12;
 
-/** Pieces of one to twelve characters. The same seed gives the same pieces. */
+/** Splits a text into pieces of one to twelve characters. The same seed gives the same pieces. */
 function* seeded(text: string, seed: number): Generator<string> {
   const characters = [...text];
   const next = randomNumbers(seed);
@@ -128,8 +132,8 @@ function* seeded(text: string, seed: number): Generator<string> {
 }
 
 /**
- * Random numbers in [0, 1) from a seed (mulberry32), so that a script does not depend on the
- * engine.
+ * Returns a source of random numbers in [0, 1) from a seed (mulberry32). The numbers do not depend
+ * on the JavaScript engine.
  */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;

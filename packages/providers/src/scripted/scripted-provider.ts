@@ -22,25 +22,25 @@ export interface ScriptedOptions {
   /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
   /**
-   * What is known about the model. Default: only that answers report their cost, so that `maxCost`
-   * can be used.
+   * The facts about the model. Default: only that answers report their cost, so that `maxCost` can
+   * be used.
    */
   readonly info?: ModelInfo | undefined;
   /** How text is split into deltas. Default: `character`. */
   readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;
-  /** Clock for the pauses. Default: the system clock. */
+  /** The clock for the pauses. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A request that the provider received, and the item that it streams to. */
+/** A request that the provider received, and the context of its stream. */
 export interface ReceivedRequest {
   readonly request: ModelRequest;
   readonly context: StreamContext;
 }
 
-/** A provider that plays a script and stores the requests. */
+/** A provider that plays a script and stores the requests that it receives. */
 export interface ScriptedProvider extends Provider {
   /** The requests so far, in the order in which their streams were first read. */
   readonly requests: readonly ReceivedRequest[];
@@ -99,7 +99,7 @@ function tooMany(provider: string, length: number, asked: number): ProviderError
   return new ProviderError('invalid_request', message, { provider });
 }
 
-/** The number of requests differs from the number of scripted responses. */
+/** Thrown if the number of requests differs from the number of scripted responses. */
 export class ScriptedProviderError extends MillraceError<'not_as_scripted'> {}
 
 /** Settings of one response. */
@@ -109,7 +109,7 @@ interface PlaybackOptions {
   readonly pieces?: ScriptedPieces | undefined;
   readonly pauseMs?: number | undefined;
   readonly clock: Clock;
-  /** Aborted when the reader leaves the stream. */
+  /** Aborted when the reader stops reading. */
   readonly readerClosed: AbortSignal;
 }
 
@@ -152,7 +152,7 @@ function responseTo(
   }
 }
 
-/** A stream that only ends with an error. */
+/** Returns a stream that only ends with an error. */
 async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
   const stop = { reason: 'error', cause: error.kind } as const;
   yield { deltas: [], end: { stop, usage: noUsage, error } };

@@ -1,7 +1,8 @@
 import { openaiChat } from '../openai-chat/provider.ts';
 import { helloItems } from './hello-items.ts';
 
-// Runs as a separate process. The process exits by itself only if no handle stays open.
+// A test runs this file as a separate process. The process exits by itself only if no handle stays
+// open.
 
 const [, , baseUrl = '', way = ''] = process.argv;
 const controller = new AbortController();

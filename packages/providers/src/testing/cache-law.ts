@@ -2,47 +2,54 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { Wire } from './recordings.ts';
 
-/** A request as the provider's cache reads it. */
+/** A request in the form in which the provider's cache reads it. */
 export interface CachedRequest {
   /**
    * Everything before the conversation, in the provider's order: tools, format, and the agent's
-   * instructions, which are the first ones. Further instructions are part of the conversation.
+   * instructions, which come first. Other instructions are part of the conversation.
    */
   readonly head: readonly string[];
-  /** Settings that the stored conversation depends on, but not the stored head. */
+  /**
+   * The settings on which the stored conversation depends. The stored head does not depend on them.
+   */
   readonly settings: string;
   /** The smallest pieces of the conversation that the provider stores, in order. */
   readonly blocks: readonly string[];
   /**
-   * How many blocks of head and conversation each mark covers. Undefined if the provider caches
-   * without marks.
+   * The number of blocks of head and conversation that each mark covers. Undefined if the provider
+   * caches without marks.
    */
   readonly marks: readonly number[] | undefined;
   /** The key that routes requests to a cache. Undefined if the provider has none. */
   readonly key: JsonValue | undefined;
 }
 
-/** What may differ between two requests of a session. */
+/** The differences that are allowed between two requests of a session. */
 export interface AllowedChange {
   /**
-   * True if the conversation was rewritten on purpose in between: it was compacted, or the provider
-   * rejected the reasoning in it. Tools and instructions must be the same even then.
+   * True if the conversation was rewritten on purpose between the requests, because it was
+   * compacted or the provider rejected its reasoning. Tools and instructions must stay the same
+   * even then.
    */
   readonly isRewritten: boolean;
-  /** False if requests of another agent or model came in between, so that the marks moved on. */
+  /**
+   * False if a request of another agent or model came between the requests, so that the marks moved
+   * on.
+   */
   readonly isNext: boolean;
 }
 
-/** Anthropic searches this many blocks for a stored prefix, from each mark backwards. */
+/** The number of blocks that Anthropic searches for a stored prefix, backwards from each mark. */
 const lookback = 20;
 
-/** The most marks that any API accepts in a request. */
+/** The largest number of marks that any API accepts in a request. */
 const maxMarks = 4;
 
 /**
- * Lists how a request breaks the cache law with regard to an earlier request of the same session to
- * the same model. The law: what the provider has stored of the earlier request is a prefix of the
- * later one, byte for byte, and a mark of the later request finds it.
+ * Returns the violations of the cache law by a request, compared with an earlier request of the
+ * same session to the same model. The law requires that everything that the provider has stored of
+ * the earlier request is a prefix of the later one, byte for byte. A mark of the later request must
+ * also find this prefix.
  */
 export function cacheFaults(
   earlier: CachedRequest,
@@ -69,7 +76,7 @@ export function cacheFaults(
   return isNext ? [...faults, ...readFaults(stored, later)] : faults;
 }
 
-/** The number of blocks that the provider has stored after a request. */
+/** Returns the number of blocks that the provider has stored after a request. */
 function storedBlocks({ head, blocks, marks }: CachedRequest): number {
   return marks === undefined ? head.length + blocks.length : (marks.at(-1) ?? 0);
 }
@@ -95,21 +102,25 @@ function markFaults({ head, blocks, marks }: CachedRequest): readonly string[] {
   ];
 }
 
-/** Providers reject a mark on such a block. */
+/** Returns whether providers reject a mark on this block. */
 function isBlank(block: string): boolean {
   return /"type":"(?:redacted_)?thinking"|"text":"\s*"/.test(block);
 }
 
 /**
- * True for what the user or a tool said, which the next request repeats. Instructions after the last
- * answer, and texts that a wire adds at the end, can be different in the next request.
+ * Returns whether a block is input of the user or a tool, which the next request repeats.
+ * Instructions after the last answer, and texts that a wire adds at the end, can differ in the next
+ * request.
  */
 function isInput(block: string): boolean {
   const isAdded = /"text":"(?:<system>|\(It begins here|Continue your answer exactly)/.test(block);
   return /"role":"(?:user|tool)"/.test(block) && !isAdded && !isBlank(block);
 }
 
-/** The first of the given blocks that the others do not repeat. */
+/**
+ * Returns the first block that differs in the other list, as text. Returns undefined if there is
+ * none.
+ */
 function difference(given: readonly string[], others: readonly string[]): string | undefined {
   const at = given.findIndex((block, index) => block !== others[index]);
   return at < 0 ? undefined : `${at}: ${given[at]} → ${others[at] ?? 'nothing'}`;
@@ -155,7 +166,7 @@ function chatRequest(body: JsonObject): CachedRequest {
   const key = body['prompt_cache_key'] ?? body['session_id'];
   const hasMarks = /claude/.test(textIn(body, 'model') ?? '');
   if (!hasMarks) return { ...unmarked(body, head, messages), key };
-  // The gateway turns each part into a block.
+  // The gateway turns each part of a message into a block.
   const blocks = messages.flatMap((message) => {
     const { content, ...rest } = message;
     const parts = Array.isArray(content) ? content : [content ?? null];
@@ -196,13 +207,13 @@ function fieldsOf(body: JsonObject, names: readonly string[]): JsonObject {
 
 const controlName = 'cache_control';
 
-/** The mark is on the block, or on the part inside of it. */
+/** Returns whether a block has a mark, on itself or on the part inside it. */
 function isMarked(block: JsonObject): boolean {
   const inner = objectIn(block, 'block') ?? objectIn(block, 'part');
   return controlName in block || (inner !== undefined && controlName in inner);
 }
 
-/** Marks are not part of what is cached. */
+/** Returns the block as text without its mark, because marks are not cached. */
 function textOf(block: JsonObject): string {
   return JSON.stringify(block, (name, value: unknown) =>
     name === controlName ? undefined : value,

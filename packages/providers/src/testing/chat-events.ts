@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 
-// Minimal events of a Chat Completions stream.
+// This file creates minimal events of a Chat Completions stream.
 
 function choice(delta: JsonObject, finishReason: string | null = null): string {
   return JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
@@ -10,7 +10,7 @@ export function textEvent(content: string): string {
   return choice({ content });
 }
 
-/** A fragment of the only tool call. The first fragment has the name. */
+/** Returns a fragment of the only tool call. The first fragment has the name. */
 export function toolCallEvent(argumentsPiece: string, name?: string): string {
   const first = name === undefined ? {} : { id: 'call_1', type: 'function' };
   const named = name === undefined ? {} : { name };
@@ -28,7 +28,7 @@ export const usageEvent: string = JSON.stringify({
   usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
 });
 
-/** A complete answer of a server that does not stream. */
+/** Returns a complete answer of a server that does not stream. */
 export function completion(content: string): JsonObject {
   return {
     object: 'chat.completion',

@@ -1,4 +1,4 @@
-/** A response body that a test sends piece by piece. */
+/** A response body whose content a test sends piece by piece. */
 interface ControlledBody {
   /** Resolves when the reader has consumed everything and waits for more. */
   waitForRead(): Promise<void>;
@@ -24,7 +24,7 @@ export function createControlledBody(init: ResponseInit = {}): ControlledBody {
         isCancelled = true;
       },
     },
-    // No read-ahead: a pull means that a reader is waiting.
+    // The stream does not read ahead, so a pull means that a reader is waiting.
     { highWaterMark: 0 },
   );
   return {

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 type Change = (body: object) => void;
 
 /**
- * Declares one test per row. Each row has a change that makes a valid body invalid, and the
- * expected faults.
+ * Declares one test for each row. A row has a change that makes a valid body invalid, and the
+ * faults that are expected.
  */
 export function testEachFault<Rules>(
   faultsOf: (body: unknown, rules?: Rules) => readonly string[],
@@ -22,7 +22,7 @@ export function testEachFault<Rules>(
   }
 }
 
-/** Sets a value at a path such as `messages.2.role`. */
+/** Returns a change that sets a value at a path such as `messages.2.role`. */
 export function put(path: string, value: unknown): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
@@ -30,7 +30,7 @@ export function put(path: string, value: unknown): Change {
   };
 }
 
-/** Removes a property or a list entry. */
+/** Returns a change that removes a property or a list entry. */
 export function drop(path: string): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
@@ -39,7 +39,7 @@ export function drop(path: string): Change {
   };
 }
 
-/** Inserts entries into a list before the one at the path. */
+/** Returns a change that inserts entries into a list, before the entry at the path. */
 export function insert(path: string, ...entries: readonly unknown[]): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
@@ -49,7 +49,7 @@ export function insert(path: string, ...entries: readonly unknown[]): Change {
   };
 }
 
-/** Applies several changes in order. */
+/** Returns a change that applies several changes in order. */
 export function all(...changes: readonly Change[]): Change {
   return (body) => {
     for (const change of changes) change(body);

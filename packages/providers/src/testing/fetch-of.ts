@@ -6,7 +6,7 @@ export interface SentRequest {
 }
 
 /**
- * A fetch that answers each request with the same bytes, one chunk per read, and stores the
+ * Returns a fetch that answers each request with the same bytes, one chunk per read. It stores the
  * requests.
  */
 export function fetchOf(

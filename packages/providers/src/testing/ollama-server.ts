@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 
 /** Options of `startOllama`. */
 interface OllamaOptions {
-  /** The context of a loaded model, in tokens. Default: 4096, as Ollama's. */
+  /** The context of a loaded model, in tokens. Default: 4096, as in Ollama. */
   readonly contextTokens?: number | undefined;
   /** Whether the model is loaded at the start. Default: false. */
   readonly isLoaded?: boolean | undefined;
   readonly model?: string | undefined;
 }
 
-/** A server that behaves like Ollama: it cuts what does not fit, and reports no error. */
+/** A server that behaves like Ollama. It cuts a request that does not fit, and reports no error. */
 export interface OllamaServer {
   readonly baseUrl: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export interface OllamaServer {
   close(): Promise<void>;
 }
 
-/** One token is four characters of the body. */
+/** Starts the server. It counts one token for four characters of the body. */
 export async function startOllama(options: OllamaOptions = {}): Promise<OllamaServer> {
   const { contextTokens = 4096, model = 'qwen3:latest' } = options;
   const state = { isLoaded: options.isLoaded ?? false };

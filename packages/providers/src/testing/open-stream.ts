@@ -11,7 +11,7 @@ interface OpenStream {
   next(): Promise<StreamStep | undefined>;
   /** Reads all remaining steps. */
   rest(): Promise<readonly StreamStep[]>;
-  /** Leaves the stream as `break` in a loop does. */
+  /** Stops reading, as `break` in a loop does. */
   close(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export function outcomeOf({ item, stop, usage }: Completion): Outcome {
         : [],
     ),
     order: orderOf(parts),
-    // The oracle reads only the first answer. A test of its own reads the others.
+    // The oracle reads only the first answer. Another test reads the others.
     customs: parts.flatMap((part) =>
       part.kind === 'custom' && part.name !== 'citations' && part.name !== alternativeName
         ? part.name
@@ -62,7 +62,10 @@ function textsOf(parts: readonly Part[], mark: Mark | undefined): string {
     .join('');
 }
 
-/** Adjacent parts of one kind count as one, and empty parts are skipped. */
+/**
+ * Returns the kinds of the parts. Adjacent parts of one kind count as one, and empty parts are
+ * skipped.
+ */
 function orderOf(parts: readonly Part[]): readonly BlockKind[] {
   const kinds = parts.flatMap((part): BlockKind | readonly BlockKind[] => {
     if (part.kind === 'tool_call') return 'call';

@@ -10,7 +10,7 @@ import type { WireUnderTest } from './wire-table.ts';
 export interface RecordingCase {
   readonly name: string;
   readonly lines: readonly string[];
-  /** True for fixtures of this package, which are always there. */
+  /** True for fixtures of this package, which always exist. */
   readonly isOwn?: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Played {
 
 const hello: ModelRequest = { items: helloItems };
 
-/** Sends a request to a wire whose response consists of these chunks. */
+/** Sends a request to a wire and answers it with these chunks. */
 export async function play(
   under: WireUnderTest,
   name: string,

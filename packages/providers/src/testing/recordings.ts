@@ -7,10 +7,10 @@ export type Wire = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini';
 export const wires: readonly Wire[] = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'];
 
 export interface Recording {
-  /** File name without its extensions. Recordings named `bad-…` must end in an error. */
+  /** The file name without its extensions. Recordings named `bad-…` must end in an error. */
   readonly name: string;
   readonly origin: 'shared' | 'own';
-  /** The raw lines. Some are not JSON. */
+  /** The raw lines. Some lines are not JSON. */
   readonly events: readonly string[];
   /** The same lines, one list per response. */
   readonly responses: readonly (readonly string[])[];
@@ -19,10 +19,12 @@ export interface Recording {
 const packageFolder = join(import.meta.dirname, '..', '..');
 const sharedFolder = join(packageFolder, '..', '..', '..', 'shared', 'recordings');
 
-/** Real recordings are stored beside the repository and are not part of it. */
+/**
+ * Whether the real recordings exist. They are stored beside the repository and are not part of it.
+ */
 export const hasSharedRecordings: boolean = existsSync(sharedFolder);
 
-/** All recordings of a wire. The fixtures of this package come last. */
+/** Returns all recordings of a wire. The fixtures of this package come last. */
 export function recordingsOf(wire: Wire): readonly Recording[] {
   const shared = globSync(join(sharedFolder, wire, '*.chunks.txt')).sort();
   const own = globSync(join(packageFolder, 'fixtures', wire, '*.jsonl')).sort();
@@ -41,8 +43,8 @@ function recording(path: string, ending: string, origin: Recording['origin']): R
 
 /**
  * Splits events into responses. A new response starts with another id after the previous response
- * ended. The same id again is a repeat. Another id during an open response is a corrupt stream,
- * which the reader must reject.
+ * ended. The same id again is a repeat. Another id before the end of a response means a corrupt
+ * stream, which the reader must reject.
  */
 export function splitResponses(events: readonly string[]): readonly (readonly string[])[] {
   const responses: string[][] = [[]];

@@ -8,7 +8,7 @@ interface Timer {
 /** A clock that advances only when a test calls `advance`. */
 export class VirtualClock implements Clock {
   #nowMs: number;
-  /** In the order in which they were set. */
+  /** The timers, in the order in which they were set. */
   readonly #timers = new Set<Timer>();
 
   constructor(nowMs: number = Date.UTC(2026, 0, 1)) {
@@ -30,7 +30,7 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Advances the time and runs the timers that become due, each at its own time, in order. */
+  /** Advances the time. Runs the timers that become due, in order, each at its own time. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (let next = this.#first(untilMs); next !== undefined; next = this.#first(untilMs)) {

@@ -8,7 +8,7 @@ export function watchRejections(): void {
     process.on('unhandledRejection', note);
   });
   afterEach(async () => {
-    // Node reports them after the microtasks have run.
+    // Node reports rejections after the microtasks have run.
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', note);
     expect(rejected.splice(0)).toEqual([]);

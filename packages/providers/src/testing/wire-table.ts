@@ -29,7 +29,7 @@ export interface WireUnderTest {
   /** Creates the provider for the recording with this name. */
   readonly provider: (fetcher: typeof fetch, name: string) => Provider;
   readonly read: (lines: readonly string[]) => Expected;
-  /** Lists the violations of the provider's rules in a request. */
+  /** Returns the violations of the provider's rules in a request. */
   readonly faults: (body: JsonValue, expected: Expected, name?: string) => readonly string[];
 }
 
@@ -71,8 +71,8 @@ function presetOf(name: string): ChatPreset {
 }
 
 /**
- * The oracle has signatures only for complete responses. For others, the signature rules are
- * skipped.
+ * Returns the signatures for the request rules. The oracle has signatures only for complete
+ * responses. For other responses, the signature rules are skipped.
  */
 function signaturesOf({ ends, signed }: Expected): { readonly signed?: Expected['signed'] } {
   return ends === 'terminal' ? { signed } : {};

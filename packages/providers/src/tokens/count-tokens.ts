@@ -6,8 +6,8 @@ import { fetchJson, type JsonTransport } from './fetch-json.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 /**
- * Creates `Provider.countTokens` for a wire. After an answer without a count, for example from a
- * proxy that does not have the endpoint, it does not ask again.
+ * Creates `Provider.countTokens` for a wire. After one request without a count, for example because
+ * a proxy does not have the endpoint, no further request is sent.
  */
 export function countTokensWith(
   counter: TokenCounter,

@@ -1,16 +1,19 @@
 import type { Part } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 
-/** Averages over tokenizers in use, for English text and code, and for other scripts. */
+/**
+ * The average number of characters per token in current tokenizers: for English text and code, and
+ * for other scripts.
+ */
 const asciiPerToken = 4;
 const othersPerToken = 1.5;
-/** What the format around a message costs. */
+/** The number of tokens for the format around a message. */
 const tokensPerItem = 4;
 const tokensPerPicture = 1000;
 
 /**
- * Estimates the input tokens of a request from its length. Real counts differ by a third or more, so
- * ask `countTokens` of the provider where the difference matters.
+ * Estimates the input tokens of a request from its length. Real counts differ by a third or more.
+ * If the difference matters, use `countTokens` of the provider.
  *
  * @example
  * if (estimateTokens(request) > 100_000) console.log('This will be expensive');

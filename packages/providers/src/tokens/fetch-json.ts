@@ -1,18 +1,18 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '../transport/clock.ts';
 
-/** A small request beside the stream: a token count, or a question to a local server. */
+/** A small request other than a stream: a token count, or a query to a local server. */
 export interface JsonRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sent with POST. Without a body the method is GET. */
+  /** The body, which is sent with POST. Without a body the method is GET. */
   readonly body?: JsonValue | undefined;
-  /** Default: 10 s. */
+  /** The timeout in milliseconds. Default: 10,000 (10 s). */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How requests are sent. */
+/** The fetch and the clock for requests. */
 export interface JsonTransport {
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -23,9 +23,9 @@ const defaultTimeoutMs = 10_000;
 const maxBodyBytes = 4_000_000;
 
 /**
- * Sends a request and returns the JSON of its answer. Undefined after any failure, because the
- * caller works without the answer too. Redirects are not followed, because they could send a key to
- * another host.
+ * Sends a request and returns the JSON of its answer. Returns undefined after any failure, because
+ * the caller also works without the answer. Redirects are not followed, because they could send a
+ * key to another host.
  */
 export async function fetchJson(
   { fetch = globalThis.fetch, clock = systemClock }: JsonTransport,

@@ -8,36 +8,39 @@ import { estimateTokens } from './estimate-tokens.ts';
 
 /** Options of `limitContext`. */
 export interface ContextOptions {
-  /** The context window of the model. Default: `contextTokens` of the provider. */
+  /** The context window of the model, in tokens. Default: `contextTokens` of the provider. */
   readonly contextTokens?: number | undefined;
-  /**
-   * What the user can do about a small window. It is added to the error. Default: nothing is added.
-   */
+  /** A text that is added to the error, for example how to get a larger window. Default: none. */
   readonly advice?: string | undefined;
 }
 
-/** Shorter requests fit into the window of every server, so nothing is asked for them. */
+/**
+ * The number of tokens from which the window is checked. Shorter requests fit into the window of
+ * every server.
+ */
 const minTokens = 1500;
-/** From this share of the window on, tokens are counted exactly, if the provider can do that. */
+/**
+ * The share of the window from which tokens are counted exactly, if the provider can count them.
+ */
 const exactShare = 0.6;
-/** Room for the answer: tokens, and at most this share of the window. */
+/** The number of tokens that are kept free for the answer, but at most this share of the window. */
 const answerTokens = 1024;
 const answerShare = 0.25;
 
 /**
  * Fails a request that does not fit into the model's context window, with the error
- * `context_overflow`, before it is sent. An agent with compaction then shortens the context and goes
- * on. Some servers would cut the beginning of the request without an error instead.
+ * `context_overflow`, before it is sent. An agent with compaction then shortens the context and
+ * continues. Without this check, some servers cut the beginning of the request without an error.
  *
- * Tokens are counted by the provider where it can do that, and estimated otherwise. Estimates adapt
- * to the counts that the provider reports.
+ * The provider counts the tokens if it can. Otherwise they are estimated. The estimates adapt to the
+ * counts that the provider reports.
  *
  * @example
  * const provider = limitContext(openaiChat({ baseUrl, model }), { contextTokens: 8192 });
  */
 export function limitContext(provider: Provider, options: ContextOptions = {}): Provider {
   const { describe, countTokens, contextTokens } = provider;
-  /** Reported tokens per estimated token. */
+  /** The number of reported tokens per estimated token. */
   let ratio = 1;
   const limited = wrapProvider(provider, async function* (request, context, next) {
     const { signal } = context;
@@ -60,7 +63,8 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
     }
     for await (const step of next(request, context)) {
       const usage = step.end?.error === undefined ? step.end?.usage : undefined;
-      // A server that cuts requests reports at most its window, which says nothing about the request.
+      // A server that cuts requests reports at most its window. Such a number does not show the
+      // length of the request.
       const isWhole = usage !== undefined && (window === undefined || usage.input < window / 2);
       if (isWhole && !usage.estimated && usage.input > 0 && estimated > 0)
         ratio = Math.min(4, Math.max(0.25, usage.input / estimated));
@@ -75,7 +79,10 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
   };
 }
 
-/** A question that fails changes nothing: the request itself reports what is wrong. */
+/**
+ * Returns the answer of a query, or undefined if it failed. The error is ignored, because the
+ * request itself reports the same problem.
+ */
 async function ask(answer: Promise<number | undefined> | undefined): Promise<number | undefined> {
   return answer?.catch(() => undefined);
 }
@@ -91,7 +98,7 @@ interface Overflow {
   readonly options: ContextOptions;
 }
 
-/** The last step of a request that was never sent. It used no tokens. */
+/** Returns the last step of a request that was never sent. It used no tokens. */
 function overflowStep(
   { id, model }: Provider,
   { tokens, isExact, window, options: { advice } }: Overflow,

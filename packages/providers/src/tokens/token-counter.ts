@@ -1,15 +1,21 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
-/** How a provider counts the tokens of a request. It is derived from the request that is counted. */
+/**
+ * Describes how a provider counts the tokens of a request. The request for the count is derived
+ * from the request to count.
+ */
 export interface TokenCounter {
-  /** The URL of the count, from the URL of the request. */
+  /** Returns the URL of the count for the URL of the request. */
   url(url: string): string;
   body(body: JsonObject): JsonObject;
-  /** The field of the answer with the number. */
+  /** The field of the answer that contains the count. */
   readonly field: string;
 }
 
-/** Anthropic: `/v1/messages/count_tokens`. It rejects fields that do not change the count. */
+/**
+ * The counter of Anthropic: `/v1/messages/count_tokens`. The API rejects fields that do not change
+ * the count.
+ */
 export const anthropicCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/count_tokens'),
   body: (body) =>
@@ -25,7 +31,7 @@ export const anthropicCounter: TokenCounter = {
   field: 'input_tokens',
 };
 
-/** OpenAI and llama.cpp: `/v1/responses/input_tokens`. */
+/** The counter of OpenAI and llama.cpp: `/v1/responses/input_tokens`. */
 export const responsesCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/input_tokens'),
   body: (body) =>
@@ -42,7 +48,7 @@ export const responsesCounter: TokenCounter = {
   field: 'input_tokens',
 };
 
-/** Gemini: `:countTokens` in place of `:streamGenerateContent`. */
+/** Returns the counter of Gemini: `:countTokens` in place of `:streamGenerateContent`. */
 export function geminiCounter(model: string): TokenCounter {
   const name = model.includes('/') ? model : `models/${model}`;
   return {
@@ -55,15 +61,15 @@ export function geminiCounter(model: string): TokenCounter {
   };
 }
 
-/** Servers with Chat Completions have no common endpoint. */
+/** The counters of servers with Chat Completions, which have no common endpoint. */
 export const chatCounters: Readonly<Record<'input_tokens' | 'tokenize', TokenCounter>> = {
-  /** llama.cpp: `/v1/chat/completions/input_tokens`. */
+  /** The counter of llama.cpp: `/v1/chat/completions/input_tokens`. */
   input_tokens: {
     url: (url) => appendToPath(url, '/input_tokens'),
     body: (body) => pick(body, ['model', 'messages', 'tools', 'tool_choice']),
     field: 'input_tokens',
   },
-  /** vLLM: `/tokenize`, beside `/v1`. */
+  /** The counter of vLLM: `/tokenize`, which is not below `/v1`. */
   tokenize: {
     url: (url) => `${new URL(url).origin}/tokenize`,
     body: (body) => ({

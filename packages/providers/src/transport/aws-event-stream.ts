@@ -4,25 +4,30 @@ import { isObject, textIn } from '../json/fields.ts';
 
 interface EventStreamOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Maximum length of one message in bytes. A longer one is an error. */
+  /** Maximum length of one message in bytes. A longer message is an error. */
   readonly maxEventLength: number;
 }
 
-/** Two lengths and their checksum come before the headers. */
+/**
+ * The length of the prelude, in bytes. It contains two lengths and a checksum, and precedes the
+ * headers.
+ */
 const preludeLength = 12;
 const checksumLength = 4;
 
 /**
- * Converts the binary messages of Amazon's event streams into the messages of the model. Each
- * message has a checksum. A message of an error becomes an event `error`.
+ * Converts the binary messages of an AWS event stream to the messages of the model. Each binary
+ * message has a checksum. An error message becomes an event `error`.
  */
 export class AwsEventStreamReader {
   readonly #options: EventStreamOptions;
   readonly #decoder = new TextDecoder();
-  /** The start of a message whose end has not arrived. Joined once, when the end is there. */
+  /**
+   * The pieces of a message whose end has not arrived. They are joined once, when the end arrives.
+   */
   readonly #held: Uint8Array[] = [];
   #heldLength = 0;
-  /** The length of the message that is held. 0 until its prelude has arrived. */
+  /** The length of the message that is held. It is 0 until the prelude has arrived. */
   #wanted = 0;
 
   constructor(options: EventStreamOptions) {
@@ -44,7 +49,10 @@ export class AwsEventStreamReader {
     this.#heldLength = rest.length;
   }
 
-  /** A message that has not arrived completely is dropped. The wire knows whether the answer ended. */
+  /**
+   * Drops a message that has not arrived completely. The wire detects whether the answer was
+   * complete.
+   */
   end(): void {
     this.#held.length = 0;
     this.#heldLength = 0;
@@ -89,7 +97,9 @@ export class AwsEventStreamReader {
     this.#options.onMessage(this.#chunkIn(payload), undefined);
   }
 
-  /** A chunk is JSON that contains the model's message as Base64. */
+  /**
+   * Returns the model's message in a chunk. The chunk is JSON that contains the message as base64.
+   */
   #chunkIn(payload: string): string {
     const bytes = textFieldIn(payload, 'bytes');
     if (bytes === undefined) throw fault('protocol_error', 'a chunk of the stream has no bytes');
@@ -101,7 +111,7 @@ export class AwsEventStreamReader {
     this.#options.onMessage(JSON.stringify({ type: 'error', error: { type, message } }), 'error');
   }
 
-  /** Only headers with texts are returned. Others are skipped by their lengths. */
+  /** Returns the headers with text values. Other headers are skipped. */
   #headersIn(bytes: Uint8Array): ReadonlyMap<string, string> {
     const headers = new Map<string, string>();
     const view = viewOf(bytes);
@@ -127,7 +137,10 @@ export class AwsEventStreamReader {
 
 const bytesType = 6;
 const textType = 7;
-/** By type: true, false, byte, short, integer, long, bytes, text, time, UUID. */
+/**
+ * The length of each type of header value. The types are true, false, byte, short, integer, long,
+ * bytes, text, time and UUID. Undefined means that the length varies.
+ */
 const fixedLengths = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -143,14 +156,14 @@ function damaged() {
   return fault('protocol_error', 'a message of the event stream is damaged');
 }
 
-/** One entry for each value of a byte. */
+/** The CRC of each possible value of a byte. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
   return crc;
 });
 
-/** The checksum of ZIP and Ethernet. */
+/** Returns the CRC-32 checksum, which ZIP and Ethernet use too. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ (crcTable[(crc ^ byte) & 0xff] ?? 0);

@@ -1,6 +1,7 @@
-// Options are checked when the provider is created. NaN or a string would silently disable a limit.
+// These functions check options when the provider is created. NaN or a string would silently
+// disable a limit.
 
-/** True for integers of at least 1, and for Infinity. */
+/** Returns whether a value is an integer of at least 1, or Infinity. */
 export function isCount(value: unknown): boolean {
   return typeof value === 'number' && value >= 1 && (Number.isInteger(value) || value === Infinity);
 }
@@ -10,7 +11,7 @@ export function checkCount(option: string, value: unknown): void {
   throw new RangeError(`Cannot use ${shown(value)} as ${option}: use a whole number of 1 or more`);
 }
 
-/** Throws unless the value is a number above 0. Infinity is allowed. */
+/** Throws if the value is not a number above 0. Infinity is allowed. */
 export function checkDuration(option: string, value: unknown): void {
   if (typeof value === 'number' && value > 0) return;
   throw new RangeError(`Cannot use ${shown(value)} as ${option}: use milliseconds, more than 0`);

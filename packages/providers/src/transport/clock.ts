@@ -1,15 +1,15 @@
-/** The clock that timeouts use. Tests inject one that they control. */
+/** The clock that timeouts use. Tests pass a clock that they control. */
 export interface Clock {
   /**
-   * Milliseconds since 1970. Only differences matter, so a clock that is set back only delays
-   * timeouts.
+   * Returns the milliseconds since 1970. Only differences are used, so a clock that is set back
+   * only delays timeouts.
    */
   now(): number;
   /** Calls `run` once after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** About 24 days. Node runs longer timers immediately. */
+/** The longest delay of a timer, about 24 days. Node runs longer timers immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** The real clock. It uses `Date.now` and `setTimeout`. */
@@ -36,7 +36,10 @@ export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves to undefined if the time is over before the promise. Without a time it waits for ever. */
+/**
+ * Resolves with the value of the promise, or with undefined if the time is over first. Without a
+ * time it waits for the promise.
+ */
 export async function within<T>(
   promise: Promise<T>,
   ms: number | undefined,

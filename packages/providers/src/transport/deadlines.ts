@@ -3,8 +3,8 @@ import type { Clock } from './clock.ts';
 /** The timeouts of a response, in milliseconds. `Infinity` turns a timeout off. */
 export interface TimeoutOptions {
   /**
-   * From sending the request to the first byte of the answer. Models can think before they answer.
-   * Default: 180,000 (3 min).
+   * Maximum time from sending the request to the first byte of the answer. Models can think before
+   * they answer. Default: 180,000 (3 min).
    */
   readonly firstByteTimeoutMs: number;
   /**
@@ -13,13 +13,13 @@ export interface TimeoutOptions {
    */
   readonly idleTimeoutMs: number;
   /**
-   * Maximum time without content after the first byte: text, reasoning, arguments or media. Comments
-   * and pings do not count, so a server that only sends those is not waited for. Default: 600,000
-   * (10 min).
+   * Maximum time without content after the first byte. Content is text, reasoning, arguments or
+   * media. Comments and pings are not content, so this timeout ends a response that contains
+   * nothing else. Default: 600,000 (10 min).
    */
   readonly silenceTimeoutMs: number;
   /**
-   * Maximum time of the whole response. The time in the queue does not count. Default: 1,800,000
+   * Maximum time of the whole response. The time in the queue is not included. Default: 1,800,000
    * (30 min).
    */
   readonly totalTimeoutMs: number;
@@ -32,11 +32,12 @@ export const defaultTimeouts: TimeoutOptions = {
   totalTimeoutMs: 1_800_000,
 };
 
-/** Names the timeout that expired. */
+/** The name of the timeout that expired. */
 export type DeadlineName = 'first byte' | 'idle' | 'silence' | 'total';
 
 /**
- * The timeouts of one response. Calls `onExpired` once, for the first timeout that expires.
+ * The timeouts of one response. When the first timeout expires, `onExpired` is called, and no other
+ * timeout follows.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -47,15 +48,15 @@ export class Deadlines {
   #cancelIdle: () => void;
   #cancelSilence: () => void = () => {};
   /**
-   * The time of the last activity. The timer is not restarted for each read; when it fires, it
-   * checks this value.
+   * The time of the last activity. The timer is not restarted for each read. Instead, it checks
+   * this value when it fires.
    */
   #lastActivityAt: number | undefined;
   /** The time of the last content, or of the first byte. */
   #lastContentAt = 0;
   #pausedAt = 0;
   #isPaused = false;
-  /** The timer fired while reading was paused. `resume` starts it again. */
+  /** True if a timer fired while reading was paused. `resume` starts the timers again. */
   #isTimerStopped = false;
   #isEnded = false;
 
@@ -74,7 +75,10 @@ export class Deadlines {
     this.#cancelIdle = clock.after(firstByteTimeoutMs, expire('first byte', firstByteTimeoutMs));
   }
 
-  /** Call it after every read, also of a comment. Reading is paused from now on, as with `pause`. */
+  /**
+   * Must be called after every read, also of a comment. It also pauses the timeouts, as `pause`
+   * does.
+   */
   recordActivity(): void {
     const isFirst = this.#lastActivityAt === undefined;
     const now = this.#clock.now();
@@ -87,13 +91,17 @@ export class Deadlines {
     this.#startSilenceTimer(this.#silenceTimeoutMs);
   }
 
-  /** Call it after every read that brought content. The content came with the last activity. */
+  /**
+   * Must be called after every read that contained content. The time of the content is that of the
+   * last activity.
+   */
   recordContent(): void {
     this.#lastContentAt = this.#lastActivityAt ?? this.#clock.now();
   }
 
   /**
-   * The consumer is busy and does not read. The idle timeout must not blame the server for that.
+   * Pauses the idle and silence timeouts while the consumer is busy and does not read. That time is
+   * not the server's fault.
    */
   pause(): void {
     this.#pauseAt(this.#clock.now());

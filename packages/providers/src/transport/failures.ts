@@ -2,7 +2,7 @@ import { isMillraceError } from '@millrace/core';
 import { isError, WireFault } from '../errors/wire-fault.ts';
 import type { DeadlineName } from './deadlines.ts';
 
-/** What ended a request from outside: the caller's abort signal, or a timeout. */
+/** The reason why a request was ended from outside: the caller's abort signal, or a timeout. */
 export type Interruption =
   | { readonly by: 'signal'; readonly reason: unknown }
   | { readonly by: 'deadline'; readonly deadline: DeadlineName; readonly afterMs: number };
@@ -16,12 +16,12 @@ export class Interrupted extends Error {
   }
 }
 
-/** The connection could not be opened, or it broke. */
+/** Thrown if the connection could not be opened, or broke. */
 export class NetworkFailure extends Error {}
 
 /**
- * Converts an error of fetch or of a body. It is a network failure, except for programming errors,
- * which a retry cannot fix.
+ * Converts an error of fetch or of a body to a network failure. Programming errors are not
+ * converted, because a retry cannot fix them.
  */
 export function toTransportFailure(error: unknown): Error {
   if (error instanceof WireFault) return error;
@@ -42,12 +42,15 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** Node's fetch throws "fetch failed" or "terminated". The real reason is in the cause. */
+/**
+ * Returns the message of an error. Node's fetch throws "fetch failed" or "terminated", and the real
+ * reason is in the cause.
+ */
 function messageOf(error: unknown): string {
   if (!isError(error)) return noReason;
   const { cause } = error;
   if (!isError(cause)) return error.message;
-  // If several addresses were tried, the cause has only a code.
+  // If several addresses were tried, the cause has a code but no message.
   const { code } = cause as { code?: unknown };
   return cause.message || (typeof code === 'string' ? code : error.message);
 }

@@ -11,11 +11,13 @@ interface HttpExchangeOptions {
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
   /**
-   * Sent as headers. It contains no secret, and it is not part of the request that the wire builds.
+   * The trace, which is sent as headers. It contains no secret, and it is not part of the request
+   * that the wire builds.
    */
   readonly trace?: TraceContext | undefined;
   /**
-   * Called immediately when the exchange is interrupted. The reader may be busy for a long time.
+   * Called at once when the exchange is interrupted, because the reader may be busy for a long
+   * time.
    */
   readonly onInterrupted?: (() => void) | undefined;
 }
@@ -30,8 +32,8 @@ export class HttpExchange {
   #interruption: Interruption | undefined;
   #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /**
-   * How much longer to wait for trailing data. While set, any end of the body counts as a normal
-   * end.
+   * The remaining time to wait for trailing data, in milliseconds. Undefined before the answer is
+   * complete. Once it is set, any end of the body is normal.
    */
   #drainMs: number | undefined;
 
@@ -59,19 +61,22 @@ export class HttpExchange {
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);
-      // An interruption can come between the response and this line.
+      // An interruption can happen between the response and this line.
       this.#throwIfInterrupted();
       checkResponse(response);
       this.#body = response.body?.getReader();
       return response;
     } catch (error) {
-      // A fetch that ignores the signal can still return a response. Its body must be closed.
+      // A fetch that ignores the signal can still return a response, whose body must be closed.
       fetching.then((late) => late?.body?.cancel?.()).catch(() => {});
       throw this.#failure(error);
     }
   }
 
-  /** Waits for something that comes before the request. Throws `Interrupted` if it takes too long. */
+  /**
+   * Waits for something that comes before the request, such as a token. Throws `Interrupted` if it
+   * takes too long.
+   */
   async wait<T>(promise: Promise<T>): Promise<T> {
     const value = await Promise.race([promise, this.#interrupted]);
     this.#throwIfInterrupted();
@@ -100,12 +105,12 @@ export class HttpExchange {
     }
   }
 
-  /** Call it after a read that brought content, which restarts the silence timeout. */
+  /** Must be called after a read that contained content. It restarts the silence timeout. */
   recordContent(): void {
     this.#deadlines.recordContent();
   }
 
-  /** The answer is complete. Reads trailing data for at most this time. */
+  /** Called when the answer is complete. Allows reads of trailing data for at most this time. */
   drainFor(ms: number): void {
     this.#drainMs = ms;
   }
@@ -137,7 +142,7 @@ export class HttpExchange {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
   }
 
-  /** Async, so that a synchronous throw of fetch becomes a rejection. */
+  /** Calls fetch. The method is async, so that a synchronous throw of fetch becomes a rejection. */
   async #fetch(url: string, init: RequestInit): Promise<Response> {
     const { fetch } = this.#options;
     if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is not a function');
@@ -145,7 +150,8 @@ export class HttpExchange {
   }
 
   /**
-   * Only the time of reads counts. Data that arrives while the consumer is busy must not be lost.
+   * Limits the time of a read, and returns a function that ends the limit. Only the time of reads
+   * counts, because data that arrives while the consumer is busy must not be lost.
    */
   #waitAtMost(ms: number | undefined): () => void {
     if (ms === undefined) return () => {};
@@ -159,7 +165,7 @@ export class HttpExchange {
     };
   }
 
-  /** Ends the pending read, also if fetch ignores the signal. */
+  /** Ends the pending read, even if fetch ignores the signal. */
   #cancelBody(): void {
     this.#body?.cancel().catch(() => {});
   }
@@ -172,7 +178,10 @@ export class HttpExchange {
   }
 }
 
-/** A custom fetch can return a body with any values. */
+/**
+ * Returns the value if it is bytes, and throws if it is not. A custom fetch can return a body with
+ * any values.
+ */
 function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
   throw fault(

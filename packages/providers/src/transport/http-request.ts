@@ -2,36 +2,37 @@ import type { JsonObject, TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
 export interface HttpRequest {
-  /** Default: `POST`. Other methods send no body. */
+  /** The HTTP method. Other methods than `POST` send no body. Default: `POST`. */
   readonly method?: 'GET' | 'DELETE' | undefined;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** Bytes that are sent instead of the body. */
+  /** Bytes to send instead of the body. Default: none. */
   readonly content?: Uint8Array | undefined;
   /** Values that must never be shown, such as the API key. */
   readonly secrets: readonly string[];
-  /** What the API cannot express, and what is sent instead. */
+  /** Messages about parts of the request that the API cannot express, and what is sent instead. */
   readonly warnings?: readonly string[] | undefined;
 }
 
 /**
- * Builds the options of fetch. Throws a `WireFault` if the request can never be sent, so that it is
- * not retried.
+ * Returns the options of fetch. Throws a `WireFault` if the request can never be sent, so that it
+ * is not retried.
  */
 export function requestInit(
   request: HttpRequest,
   signal: AbortSignal,
   trace?: TraceContext,
 ): RequestInit {
-  // Headers that the caller sets override the trace.
+  // Headers that the caller sets replace those of the trace.
   const headers = { ...trace, ...request.headers };
-  // The error message of fetch would quote the value, which can be the API key.
+  // The headers are checked here, because the error message of fetch would quote the value, which
+  // can be the API key.
   const bad = Object.entries(headers).find((header) => !isSendable(header));
   if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
   const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
-  // Following a redirect could send the API key to another host.
+  // Redirects are not followed, because a redirect could send the API key to another host.
   const rest = { headers, redirect: 'manual', signal } as const;
   const { method, content } = request;
   if (method !== undefined) return { ...rest, method };
@@ -58,7 +59,9 @@ function jsonOf(body: HttpRequest['body']): string | undefined {
   }
 }
 
-/** Throws if the URL can never be a server's address. The message quotes only its protocol. */
+/**
+ * Throws if the URL can never be the address of a server. The message contains only its protocol.
+ */
 export function checkUrl(url: string): void {
   // In a browser the URL can be relative to the page.
   const { location } = globalThis as { readonly location?: { readonly href?: string } };
@@ -79,8 +82,8 @@ export function checkUrl(url: string): void {
 }
 
 /**
- * Throws if a custom `fetch` returned something else. It checks the shape, because the object can
- * come from another realm.
+ * Throws if a custom `fetch` returned something other than a response. It checks the shape, because
+ * the object can come from another realm.
  */
 export function checkResponse(response: unknown): asserts response is Response {
   const { status, headers, body } = (response ?? {}) as { readonly [name: string]: unknown };

@@ -1,19 +1,19 @@
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Called with lines that are not SSE: before the next message, or at the end. */
+  /** Called with lines that are not SSE, before the next message or at the end. */
   readonly onStrayText: (text: string) => void;
   /**
-   * Maximum length of one event's data and of one line. A longer one is an error; nothing is
+   * Maximum length of one event's data and of one line. Longer data is an error, and no data is
    * dropped silently.
    */
   readonly maxEventLength: number;
 }
 
-/** The stream is not valid SSE, or contains an error field. */
+/** Thrown if the stream exceeds a limit, or contains an error field. */
 export class SseError extends Error {
   /**
-   * `error_field`: the server sent an error in a field named `error`, as old versions of llama.cpp
-   * do.
+   * `too_long`: a line or an event exceeds the limit. `error_field`: the server sent an error in a
+   * field named `error`, as old versions of llama.cpp do.
    */
   readonly type: 'too_long' | 'error_field';
 
@@ -26,17 +26,17 @@ export class SseError extends Error {
 const fieldName = 'data: ';
 
 /**
- * Converts bytes into SSE messages. It decodes text across reads, so that no character is split.
- * Comments, empty data, and comments that a gateway wrapped as data are skipped.
+ * Converts bytes to SSE messages. It decodes text across reads, so that no character is split. It
+ * skips comments, empty data, and comments that a gateway sent as data.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #lines: LineBuffer;
   readonly #options: SseReaderOptions;
-  /** The event so far. Its data is undefined before the first `data` line. */
+  /** The data of the current event. Undefined before its first `data` line. */
   #data: string | undefined;
   #event: string | undefined;
-  /** A server that fails late can send a bare JSON body over several lines. */
+  /** Lines that are not SSE. A server that fails late can send a JSON body over several lines. */
   #stray = '';
   #problem: SseError | undefined;
 
@@ -49,7 +49,7 @@ export class SseReader {
     this.#feedText(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The stream ended. A last event without a blank line is emitted too. */
+  /** Ends the stream. A last event without a blank line is emitted too. */
   end(): void {
     this.#feedText(this.#decoder.decode());
     this.#feedText('\n\n');
@@ -69,7 +69,7 @@ export class SseReader {
   }
 
   #readLine(lines: string, start: number, end: number): void {
-    // Nearly all lines are data, so these are read without a copy of the line.
+    // Nearly all lines are data, so they are read without a copy of the line.
     if (lines.startsWith('data:', start)) {
       this.#addData(lines.slice(valueStart(lines, start + 'data:'.length), end));
       return;
@@ -84,7 +84,7 @@ export class SseReader {
       case 'event':
         this.#event = value || undefined;
         return;
-      // Comments, and fields that only a browser's own reader needs.
+      // Comments are ignored, and so are fields that only a browser's own reader needs.
       case '':
       case 'id':
       case 'retry':
@@ -134,7 +134,7 @@ export class SseReader {
   }
 }
 
-/** One space after the colon does not belong to the value. */
+/** Returns the start of a value. One space after the colon does not belong to the value. */
 function valueStart(text: string, afterColon: number): number {
   return text.charAt(afterColon) === ' ' ? afterColon + 1 : afterColon;
 }
@@ -143,8 +143,8 @@ function valueStart(text: string, afterColon: number): number {
 export class LineBuffer {
   readonly #maxLength: number;
   /**
-   * The start of an unfinished line. The pieces are joined only at its end, because a line of
-   * several megabytes comes in many reads.
+   * The pieces of an unfinished line. They are joined only at its end, because a line of several
+   * megabytes arrives in many reads.
    */
   readonly #held: string[] = [];
   #heldLength = 0;
@@ -155,12 +155,15 @@ export class LineBuffer {
     this.#maxLength = maxLineLength;
   }
 
-  /** True after a line that is too long. The lines before it were still returned. */
+  /** True after a line that was too long. The lines before it were returned. */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }
 
-  /** Returns the lines that are complete. Each ends in LF, whatever line end was sent. */
+  /**
+   * Adds text and returns the lines that are complete. Each line ends with LF, whatever line end
+   * was sent.
+   */
   take(text: string): string {
     const lines = this.#unify(text);
     const end = this.#fits(lines) ? lines.lastIndexOf('\n') + 1 : this.#endOfFitting(lines);
@@ -169,7 +172,10 @@ export class LineBuffer {
     return whole;
   }
 
-  /** CRLF that is split between two reads is one line end. A CR counts as a line end at once. */
+  /**
+   * Converts all line ends to LF. A CRLF that is split between two reads is one line end. A CR at
+   * the end of a read counts as a line end at once.
+   */
   #unify(text: string): string {
     const isSplit = this.#endedInCr && text.startsWith('\n');
     if (text !== '') this.#endedInCr = text.endsWith('\r');
@@ -177,12 +183,15 @@ export class LineBuffer {
     return rest.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
   }
 
-  /** Lets short reads, which are nearly all, skip the check of each line. */
+  /**
+   * Returns whether the text cannot contain a line that is too long. Nearly all reads are short and
+   * skip the check of each line.
+   */
   #fits(lines: string): boolean {
     return this.#heldLength + lines.length <= this.#maxLength;
   }
 
-  /** The end of the last line before one that is too long. */
+  /** Returns the end of the last line before the line that is too long. */
   #endOfFitting(lines: string): number {
     let start = 0;
     let before = this.#heldLength;

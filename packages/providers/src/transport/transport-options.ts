@@ -4,28 +4,28 @@ import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
 import { Semaphore } from './semaphore.ts';
 
-/** Options of every HTTP provider: how requests are sent. */
+/** The options of every HTTP provider that control how requests are sent. */
 export interface TransportOptions {
   /**
-   * Replaces the global `fetch`, for example for a proxy, tests or cassettes. Default: the global
-   * `fetch`.
+   * The fetch that sends the requests, for example for a proxy, tests or cassettes. Default: the
+   * global `fetch`.
    */
   readonly fetch?: typeof fetch | undefined;
-  /** The clock of the timeouts. Default: `systemClock`. */
+  /** The clock for the timeouts. Default: `systemClock`. */
   readonly clock?: Clock | undefined;
-  /** Timeouts. Default: see `TimeoutOptions`. */
+  /** The timeouts of a response. Default: see `TimeoutOptions`. */
   readonly timeouts?: Partial<TimeoutOptions> | undefined;
   /**
-   * Maximum number of concurrent requests of this provider. The others wait in a queue. Default:
-   * 64.
+   * Maximum number of concurrent requests of this provider. Other requests wait in a queue.
+   * Default: 64.
    */
   readonly maxConcurrentRequests?: number | undefined;
   /**
-   * Maximum length of the data of one event, in UTF-16 units. A picture is one event. Default:
-   * 33,554,432 (32 Mi).
+   * Maximum length of the data of one event, in UTF-16 units. A whole image can be one event.
+   * Default: 33,554,432 (32 Mi).
    */
   readonly maxEventLength?: number | undefined;
-  /** Limits of the deltas that the stream writes. Default: the limits of `@millrace/core`. */
+  /** Limits on the deltas that the stream writes. Default: the limits of `@millrace/core`. */
   readonly limits?: Partial<ContentLimits> | undefined;
   /**
    * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. A header
@@ -34,7 +34,7 @@ export interface TransportOptions {
   readonly sendsTrace?: boolean | undefined;
 }
 
-/** The options with all defaults. All requests of a provider share it. */
+/** The transport options with all defaults. All requests of a provider share them. */
 export interface Transport {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
@@ -48,13 +48,13 @@ export interface Transport {
 const defaultMaxConcurrentRequests = 64;
 const defaultMaxEventLength = 32 * 2 ** 20;
 
-/** Throws a RangeError for an invalid number. */
+/** Adds the defaults to the options. Throws a RangeError if an option has an invalid number. */
 export function createTransport(options: TransportOptions): Transport {
   const { clock = systemClock, timeouts = {}, limits = {} } = options;
   const { maxEventLength = defaultMaxEventLength } = options;
   checkCount('maxEventLength', maxEventLength);
   return {
-    // Looked up at each call, so that a later replacement of the global takes effect.
+    // The global is looked up at each call, so that a later replacement takes effect.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeouts: completeTimeouts(timeouts),
@@ -65,7 +65,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** Undefined values get the default. */
+/** Returns the timeouts with defaults for undefined values. */
 function completeTimeouts(given: Partial<TimeoutOptions>): TimeoutOptions {
   const set = Object.entries(given).filter(([, ms]) => ms !== undefined);
   for (const [name, ms] of set) checkDuration(name, ms);

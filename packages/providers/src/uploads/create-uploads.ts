@@ -18,10 +18,10 @@ const defaults: UploadSettings = {
 };
 
 /**
- * Creates a store of uploads for the option `uploads` of `openaiResponses`, `openaiChat`, `anthropic`
- * and `gemini`. Large attachments are uploaded once, and requests name the file. The log keeps the
- * content: if a file is gone, it is uploaded again, and if a provider takes no file, the content is
- * sent inside of the request.
+ * Creates the value of the option `uploads` of `openaiResponses`, `openaiChat`, `anthropic` and
+ * `gemini`. Large attachments are uploaded once, and requests contain the id of the file. The log
+ * keeps the content. If a file no longer exists, its content is uploaded again. If a provider
+ * accepts no file, the content is sent inside the request.
  *
  * @example
  * const uploads = createUploads();

@@ -6,10 +6,10 @@ import { withQuery } from '../wire/base-url.ts';
 import type { FileApi, StoredFile, UploadContent, UploadContext } from './file-storage.ts';
 import { withForm } from './multipart-form.ts';
 
-/** What the provider itself defines. The rest is the same for all users of its files API. */
+/** The options that differ between providers with the same files API. */
 export type FileApiOptions = Pick<FileApi, 'provider' | 'transport' | 'account' | 'storedType'>;
 
-/** The files APIs by their names. */
+/** Creates a files API by its name. */
 export const fileApis: Readonly<
   Record<'openai' | 'anthropic' | 'gemini', (options: FileApiOptions) => FileApi>
 > = { openai: openaiFileApi, anthropic: anthropicFileApi, gemini: geminiFileApi };
@@ -60,13 +60,16 @@ async function uploadForm(
   };
 }
 
-/** The difference of two times of the provider's clock, which can differ from ours. */
+/**
+ * Returns the lifetime of a file in milliseconds. It uses two times of the provider's clock, which
+ * can differ from the local clock.
+ */
 function lifetimeIn(file: JsonObject | undefined, start: string, end: string): number | undefined {
   const [from, to] = [timeIn(file, start), timeIn(file, end)];
   return from === undefined || to === undefined ? undefined : to - from;
 }
 
-/** A time in seconds since 1970, or as a date. */
+/** Returns a time in milliseconds. The field contains seconds since 1970, or a date. */
 function timeIn(file: JsonObject | undefined, field: string): number | undefined {
   const seconds = countIn(file, field);
   if (seconds !== undefined) return seconds * 1000;
@@ -78,21 +81,27 @@ function deletion(account: HttpRequest, id: string): HttpRequest {
   return { ...account, method: 'DELETE', url: childUrl(account.url, id) };
 }
 
-/** Ids come from the provider. They must not lead to another path. */
+/**
+ * Returns the URL of a file. The id comes from the provider, so it is encoded and cannot lead to
+ * another path.
+ */
 function childUrl(url: string, id: string): string {
   const [place = '', query = ''] = url.split('?');
   return withQuery(`${place}/${encodeURIComponent(id).replace(/^\.+$/, '')}`, query);
 }
 
-/** How often and how long to ask whether Gemini has processed a video. */
+/**
+ * The delay between two queries whether Gemini has processed a file, and the maximum number of
+ * queries.
+ */
 const pollMs = 1000;
 const maxPolls = 180;
 
 const geminiLifetimeMs = 48 * 3_600_000;
 
 /**
- * Gemini's files API: a resumable upload in one piece. The name is chosen here, so that a file can be
- * deleted even if the answer to its upload is lost.
+ * Gemini's files API. It uses a resumable upload in one piece. The name of the file is chosen here,
+ * so that the file can be deleted even if the answer to its upload is lost.
  */
 function geminiFileApi(options: FileApiOptions): FileApi {
   const removal = (name: string, account: HttpRequest) =>
@@ -158,12 +167,17 @@ async function uploadToGemini(
   return { id, expiresAtMs: clock.now() + lifetimeMs };
 }
 
-/** The upload path contains `upload` before the version: `/upload/v1beta/files`. */
+/**
+ * Returns the URL for uploads, which contains `upload` before the version: `/upload/v1beta/files`.
+ */
 function uploadUrl(url: string): string {
   return url.replace(/\/(v\d\w*)?(\/?)files(?=$|\?)/, '/upload/$1$2files');
 }
 
-/** The key must not reach another host. The URL itself permits the upload. */
+/**
+ * Returns whether two URLs have the same origin. The key must not be sent to another host. There,
+ * the URL itself permits the upload.
+ */
 function isSameOrigin(url: string, other: string): boolean {
   return URL.parse(url)?.origin === URL.parse(other)?.origin;
 }

@@ -22,37 +22,41 @@ export interface FileApi {
   readonly maxBytes: number;
   readonly transport: Transport;
   /**
-   * The URL of the storage, and the headers with the key. Throws a `WireFault` if there is no key.
+   * Returns the URL of the storage, and the headers with the key. Throws a `WireFault` if there is
+   * no key.
    */
   readonly account: () => HttpRequest;
-  /** The type to store a media type as. Undefined if requests cannot name a file of this type. */
+  /**
+   * Returns the type to store a media type as. Returns undefined if requests cannot refer to files
+   * of this type.
+   */
   readonly storedType: (mediaType: string) => string | undefined;
   readonly upload: (content: UploadContent, context: UploadContext) => Promise<StoredFile>;
   /** Builds the request that deletes a file. */
   readonly removal: (file: StoredFile, account: HttpRequest) => HttpRequest;
 }
 
-/** What to upload. */
+/** The content of one upload. */
 export interface UploadContent {
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;
 }
 
-/** What the upload of a file needs. */
+/** The data that an upload needs. */
 export interface UploadContext {
   readonly account: HttpRequest;
   readonly lifetimeMs: number;
   readonly clock: Transport['clock'];
-  /** Throws a `ProviderError`. */
+  /** Sends a request to the files API. Throws a `ProviderError`. */
   readonly send: (request: HttpRequest) => Promise<FileAnswer>;
 }
 
 /** A file that a provider stores. */
 export interface StoredFile {
-  /** The id that requests name. */
+  /** The id of the file, which requests contain. */
   readonly id: string;
-  /** On the clock of the transport. */
+  /** The time at which the file expires, on the clock of the transport. */
   readonly expiresAtMs: number;
 }
 
@@ -61,7 +65,10 @@ interface FileAnswer {
   readonly headers: Headers;
 }
 
-/** The content of an attachment, if it can be stored. Content with provider state stays as it is. */
+/**
+ * Returns the content of an attachment if it can be stored, and otherwise undefined. Content with
+ * provider state is never uploaded.
+ */
 export function uploadContentOf(part: Attachment, api: FileApi): UploadContent | undefined {
   if (part.partial || part.providerState !== undefined) return undefined;
   const inside = part.source.type === 'url' ? readDataUrl(part.source.url) : undefined;
@@ -74,13 +81,16 @@ export function uploadContentOf(part: Attachment, api: FileApi): UploadContent |
   return { name: name === '' ? 'attachment' : name, mimeType, bytes };
 }
 
-/** Text files can have any charset. Providers expect UTF-8. */
+/** Returns a text file in UTF-8, which providers expect. The file itself can have any charset. */
 function utf8Of(part: Attachment): Uint8Array | undefined {
   const text = attachmentText(part);
   return text === undefined ? undefined : new TextEncoder().encode(text);
 }
 
-/** Providers derive the type of a file from the end of its name. */
+/**
+ * Returns the file extension of a media type. Providers derive the type of a file from its
+ * extension.
+ */
 function ending(mimeType: string): string {
   const [, subtype = ''] = mimeType.split(';', 1)[0]?.split('/') ?? [];
   const known: Readonly<Record<string, string>> = { jpeg: 'jpg', plain: 'txt', quicktime: 'mov' };
@@ -89,7 +99,7 @@ function ending(mimeType: string): string {
 
 /** The storage of one account. */
 export interface FileStorage {
-  /** Differs between accounts, because they cannot read each other's files. */
+  /** Identifies the account. Accounts cannot read each other's files. */
   readonly accountId: string;
   readonly clock: Transport['clock'];
   readonly upload: (content: UploadContent) => Promise<StoredFile>;
@@ -101,13 +111,16 @@ interface StorageOptions {
   readonly uploadTimeoutMs: number;
 }
 
-/** Opens the storage of the account that the key belongs to. Throws a `WireFault` without a key. */
+/**
+ * Opens the storage of the account that the key belongs to. Throws a `WireFault` if there is no
+ * key.
+ */
 export function openStorage(
   api: FileApi,
   { lifetimeMs, uploadTimeoutMs }: StorageOptions,
 ): FileStorage {
   const request = api.account();
-  // The same headers as those of a model request, but the answer is not a stream.
+  // The headers are those of a model request, except that the answer is not a stream.
   const account = { ...request, headers: { ...request.headers, accept: 'application/json' } };
   const { clock } = api.transport;
   const send = (request: HttpRequest) => sendFileRequest(api, request, uploadTimeoutMs);
@@ -127,14 +140,16 @@ export function openStorage(
 
 const removalTimeoutMs = 30_000;
 
-/** Gemini answers 403 for a file that does not exist. */
+/**
+ * Returns whether an error means that the file does not exist. Gemini answers with status 403 then.
+ */
 function isAbsent(error: unknown): boolean {
   if (!(error instanceof ProviderError)) return false;
   const { status, message } = error;
   return status === 404 || status === 410 || (status === 403 && /not exist/i.test(message));
 }
 
-/** An answer about a file is short. */
+/** Maximum size of an answer of the files API, in bytes. These answers are short. */
 const maxAnswerBytes = 2 ** 20;
 
 /** Sends one request to the files API and reads its answer. Throws a `ProviderError`. */

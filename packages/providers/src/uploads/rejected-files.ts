@@ -1,9 +1,9 @@
 import type { ProviderError } from '../contract/provider-error.ts';
 
-/** Files of a request that a provider did not accept. */
+/** The files of a request that a provider did not accept. */
 interface RejectedFiles {
   readonly ids: readonly string[];
-  /** `gone`: they do not exist any more. `refused`: the model or the API does not take them. */
+  /** `gone`: the files no longer exist. `refused`: the model or the API does not accept them. */
   readonly why: 'gone' | 'refused';
 }
 
@@ -11,17 +11,18 @@ const goneStatuses = [400, 403, 404, 410];
 const refusedStatuses = [400, 422];
 
 /**
- * The words of OpenAI ("No such File object"), Anthropic ("File not found", `file_expired`) and
- * Gemini ("You do not have permission to access the File … or it may not exist").
+ * Matches the messages of OpenAI ("No such File object"), Anthropic ("File not found",
+ * `file_expired`) and Gemini ("You do not have permission to access the File … or it may not
+ * exist").
  */
 const gone = /not found|no such|not exist|expired|deleted|could not (?:be )?f(?:ind|ound)/i;
 const file = /\bfiles?\b|\bfile_?(?:id|uri|data)\b/i;
 const reference = /\bfile_?(?:id|uri|data)\b|\binput_file\b|\bsource\b.*\bfile\b/i;
 
 /**
- * Returns which of the given files an error is about. Undefined if it is about something else, or
- * about a file that the caller uploaded itself (`otherIds`). If the error names no file, it is about
- * all of the given ones.
+ * Returns which of the given files an error is about. If the error names no file, it is about all
+ * of them. Returns undefined if the error is about something else, or about a file that the caller
+ * uploaded itself (`otherIds`).
  */
 export function rejectedFiles(
   error: ProviderError,
@@ -35,7 +36,7 @@ export function rejectedFiles(
   if (named.length === 0 && otherIds.some(isNamed)) return undefined;
   const affected = named.length === 0 ? ids : named;
   const { status } = error;
-  // An error inside of a stream has no status. It must name a file then.
+  // An error inside a stream has no status. Such an error must name a file.
   const isStatus = (statuses: readonly number[]) =>
     status === undefined ? named.length > 0 : statuses.includes(status);
   const isAboutFile = named.length > 0 || file.test(text);

@@ -13,34 +13,43 @@ export interface UploadSettings {
   readonly uploadTimeoutMs: number;
 }
 
-/** What became of an upload: a file, or the reason why the content is sent inside of requests. */
+/** The outcome of an upload: a file, or the reason why the content is sent inside requests. */
 type Outcome =
   | { readonly file: StoredFile }
   | { readonly refusal: string; readonly untilMs: number };
 
-/** One content at one account. */
+/** The upload of one content to one account. */
 export interface Upload {
   readonly key: string;
   readonly storage: FileStorage;
-  /** The sessions that sent the content. Undefined stands for requests without a session. */
+  /** The sessions that sent the content. Undefined stands for all requests without a session. */
   readonly holders: Set<string | undefined>;
-  /** Never rejects. */
+  /** Resolves with the outcome. It never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** The outcome, when it is known. */
+  /** The outcome. Undefined while the upload runs. */
   known: Outcome | undefined;
-  /** Number of running requests that name the file. */
+  /** The number of running requests that refer to the file. */
   uses: number;
-  /** The provider does not have the file any more. */
+  /** True if the provider no longer has the file. */
   isLost: boolean;
-  /** Another upload has its place, or nobody needs it. It is deleted after its last use. */
+  /**
+   * True if another upload has replaced this one, or no session needs it. The file is deleted after
+   * its last use.
+   */
   isRetired: boolean;
   isRemoved: boolean;
 }
 
-/** A file is replaced before it expires, because a request can wait and take long. */
+/**
+ * The time before its expiry at which a file is replaced, in milliseconds. A request can wait and
+ * take long.
+ */
 const expiryMarginMs = 600_000;
 
-/** After this time, an upload that failed because of a temporary problem is tried again. */
+/**
+ * The time after which an upload is tried again if it failed because of a temporary problem, in
+ * milliseconds.
+ */
 const refusalMs = 3_600_000;
 
 const maxAttempts = 3;
@@ -50,10 +59,10 @@ const maxDelayMs = 10_000;
 /** Counts the references to uploaded contents, by account and by the hash of the content. */
 export class UploadRegistry implements Uploads {
   readonly settings: UploadSettings;
-  /** The upload that was not used for the longest time is first. */
+  /** The uploads. The one that was unused for the longest time comes first. */
   readonly #uploads = new Map<string, Upload>();
   readonly #removals = new Set<Promise<void>>();
-  /** Files whose deletion failed. `release` and `close` try again. */
+  /** The files whose deletion failed, with the error. `release` and `close` try again. */
   readonly #undeleted = new Map<Upload, unknown>();
   readonly #transfers: Semaphore;
   #isClosed = false;
@@ -69,7 +78,7 @@ export class UploadRegistry implements Uploads {
 
   /**
    * Returns the upload of a content and counts one use, which `endUse` ends. Starts the upload if
-   * there is none. Returns undefined if there is no room.
+   * there is none. Returns undefined if there is no room, or after `close`.
    */
   use(
     storage: FileStorage,
@@ -85,7 +94,7 @@ export class UploadRegistry implements Uploads {
     const upload = isUsable ? found : this.#start(key, storage, content, found?.holders);
     upload.uses++;
     upload.holders.add(holder);
-    // Moves it to the end, as the one that was used last.
+    // The upload moves to the end of the map, because it was used last.
     this.#uploads.delete(key);
     this.#uploads.set(key, upload);
     if (found !== undefined && !isUsable) this.#retire(found);
@@ -98,12 +107,15 @@ export class UploadRegistry implements Uploads {
     if (upload.isRetired || upload.holders.size === 0) this.#retire(upload);
   }
 
-  /** The provider reported that it does not have the file. The next use uploads it again. */
+  /** Marks a file that the provider no longer has. The next use uploads the content again. */
   markLost(upload: Upload): void {
     upload.isLost = true;
   }
 
-  /** The provider does not accept the file in requests. Later uses get this error. */
+  /**
+   * Marks a file that the provider does not accept in requests. Later uses get this error as their
+   * outcome.
+   */
   refuse(upload: Upload, refusal: string): void {
     if (this.#uploads.get(upload.key) !== upload) return;
     const known: Outcome = { refusal, untilMs: Infinity };
@@ -152,7 +164,7 @@ export class UploadRegistry implements Uploads {
     }
   }
 
-  /** Tries again after a temporary problem. */
+  /** Runs an upload or a deletion when a place is free. Tries again after a temporary problem. */
   async #transfer<T>(storage: FileStorage, run: () => Promise<T>): Promise<T> {
     const free = await this.#transfers.acquire();
     try {
@@ -173,7 +185,7 @@ export class UploadRegistry implements Uploads {
     }
   }
 
-  /** Returns false if all uploads are in use. */
+  /** Makes room for one more upload. Returns false if all uploads are in use. */
   #makeRoom(): boolean {
     if (this.#uploads.size < this.settings.maxFiles) return true;
     for (const upload of this.#uploads.values()) {
@@ -188,7 +200,7 @@ export class UploadRegistry implements Uploads {
     if (upload.holders.size === 0 && upload.uses === 0) this.#retire(upload);
   }
 
-  /** Takes the upload out of the table. Deletes its file if no request uses it. */
+  /** Removes the upload from the map. Deletes its file if no request uses it. */
   #retire(upload: Upload): void {
     upload.isRetired = true;
     if (this.#uploads.get(upload.key) === upload) this.#uploads.delete(upload.key);
@@ -201,7 +213,8 @@ export class UploadRegistry implements Uploads {
     const removal = this.#deleteFile(upload)
       .catch((error) => {
         this.#undeleted.set(upload, error);
-        // What cannot be deleted now expires at the provider. The list must not grow for ever.
+        // A file that cannot be deleted now expires at the provider. The list must not grow without
+        // limit.
         const [oldest] = this.#undeleted.keys();
         if (oldest && this.#undeleted.size > this.settings.maxFiles) this.#undeleted.delete(oldest);
       })
@@ -236,7 +249,7 @@ function newUpload(
   return { key, storage, holders: new Set(holders), outcome, ...none };
 }
 
-/** True if the upload must be replaced before it is used. */
+/** Returns whether the upload must be replaced before its next use. */
 function isOver({ isLost, known, storage }: Upload): boolean {
   if (isLost) return true;
   if (known === undefined) return false;

@@ -12,8 +12,8 @@ import type { Upload, UploadRegistry } from './upload-registry.ts';
 import type { FilePlace } from './with-uploads.ts';
 
 /**
- * Returns a provider that uploads large attachments before it sends a request, and names the files in
- * the request.
+ * Returns a provider that uploads large attachments before it sends a request. The request then
+ * contains the ids of the files.
  */
 export function uploadingProvider(
   provider: Provider,
@@ -30,8 +30,8 @@ export function uploadingProvider(
 }
 
 /**
- * Sends the request again if the provider rejected files: with new files, and at last with their
- * contents. Providers reject such requests at once, so nothing has been streamed or paid by then.
+ * Sends the request again if the provider rejected files: first with new files, and then with their
+ * contents. Providers reject such requests at once, before they stream or bill anything.
  */
 async function* streamWithUploads(
   provider: Provider,
@@ -47,7 +47,7 @@ async function* streamWithUploads(
       let hasContent = false;
       for await (const step of provider.stream(sent.request, context)) {
         hasContent ||= step.deltas.length > 0;
-        // Each file can be uploaded again, and then be replaced by its content.
+        // Each file can be uploaded once more, and can then be replaced by its content.
         const mayRepeat = !hasContent && repeats < 2 * sent.fileCount;
         isRepeated = mayRepeat && sent.learn(step, lostKeys);
         if (isRepeated) break;
@@ -68,15 +68,15 @@ function withWarnings(step: StreamStep, warnings: readonly string[]): StreamStep
 /** A request in which references to uploaded files replace the large attachments. */
 interface SentRequest {
   readonly request: ModelRequest;
-  /** Contents that are not files, and why. */
+  /** Messages about contents that could not be sent as files, with the reasons. */
   readonly warnings: readonly string[];
   readonly fileCount: number;
   /**
-   * Returns true if the provider did not accept a file, and another try is of use. `lostKeys` are the
-   * files that were lost before.
+   * Reads the last step of a response. Returns whether the provider rejected a file and the request
+   * can be sent again. `lostKeys` contains the files that were lost before.
    */
   learn(step: StreamStep, lostKeys: Set<string>): boolean;
-  /** Call it when the response has ended. */
+  /** Must be called when the response has ended. */
   end(): void;
 }
 
@@ -89,7 +89,10 @@ class UploadedRequests {
     this.#api = api;
   }
 
-  /** Uploads what is large. An abort ends the waiting; the upload goes on for the next request. */
+  /**
+   * Uploads large attachments and returns the request to send. An abort ends the wait, but the
+   * upload continues for the next request.
+   */
   async prepare(request: ModelRequest, context: StreamContext): Promise<SentRequest> {
     const storage = this.#open(request);
     const uploads = new Map<Attachment, Upload>();
@@ -114,7 +117,10 @@ class UploadedRequests {
     };
   }
 
-  /** Undefined if the request is invalid or there is no key. The provider reports that itself. */
+  /**
+   * Opens the storage. Returns undefined if the request is invalid or there is no key, because the
+   * provider reports that itself.
+   */
   #open(request: ModelRequest): FileStorage | undefined {
     try {
       checkRequest(request);
@@ -153,7 +159,7 @@ class UploadedRequests {
     for (const id of found?.ids ?? []) {
       const upload = byId.get(id);
       if (upload === undefined) continue;
-      // A file that is missing right after its upload will be missing again.
+      // A file that is missing right after its upload would be missing again.
       const isAgain = lostKeys.has(upload.key);
       lostKeys.add(upload.key);
       if (found?.why === 'gone' && !isAgain) this.#registry.markLost(upload);
@@ -176,14 +182,17 @@ function* attachmentsIn({ items }: ModelRequest): Generator<Attachment> {
   }
 }
 
-/** The ids of files that the caller uploaded itself. */
+/** Returns the ids of files that the caller uploaded itself. */
 function givenFiles(request: ModelRequest): readonly string[] {
   return [...attachmentsIn(request)].flatMap(({ source }) =>
     source.type === 'provider_file' ? [source.id] : [],
   );
 }
 
-/** Replaces the contents that were uploaded. Everything else stays the same object. */
+/**
+ * Returns the request with files instead of the uploaded contents. Everything else stays the same
+ * object.
+ */
 function withFiles(
   request: ModelRequest,
   uploads: ReadonlyMap<Attachment, Upload>,
@@ -227,7 +236,7 @@ async function hashOf(bytes: Uint8Array): Promise<string> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Waits for the promise, or for an abort. */
+/** Resolves when the promise resolves, or when the signal is aborted. */
 function orAborted(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   if (signal === undefined) return promise;
   return new Promise<unknown>((resolve, reject) => {

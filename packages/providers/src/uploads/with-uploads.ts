@@ -2,7 +2,7 @@ import type { Provider } from '../contract/provider.ts';
 import type { Uploads } from '../contract/uploads.ts';
 import type { FileApiOptions } from './file-apis.ts';
 
-/** Which files API a provider has, and how to reach it. */
+/** The files API of a provider, and the options to reach it. */
 export interface FilePlace extends FileApiOptions {
   readonly api: 'openai' | 'anthropic' | 'gemini';
 }
@@ -11,17 +11,17 @@ export interface FilePlace extends FileApiOptions {
 type AddUploads = (provider: Provider, place: FilePlace) => Provider;
 
 /**
- * What `createUploads` made. The code that uploads comes with the object, so that programs without uploads
- * do not contain it.
+ * The functions that add uploads, by the object that `createUploads` created. The object brings the
+ * code that uploads, so that programs without uploads do not contain it.
  */
 const known = new WeakMap<Uploads, AddUploads>();
 
-/** Makes an object usable as the option `uploads`. */
+/** Registers an object, so that it can be used as the option `uploads`. */
 export function registerUploads(uploads: Uploads, add: AddUploads): void {
   known.set(uploads, add);
 }
 
-/** Returns a provider with uploads. Returns the provider itself without `uploads`. */
+/** Returns a provider with uploads. Returns the given provider if `uploads` is undefined. */
 export function withUploads(
   provider: Provider,
   uploads: Uploads | undefined,

@@ -6,7 +6,7 @@ import type { TransportOptions } from '../transport/transport-options.ts';
 
 /** Options of every HTTP provider. They are read once, when the provider is created. */
 export interface ApiOptions extends TransportOptions, ModelInfoOptions {
-  /** The model's name, as the API expects it. */
+  /** The model's name in the API. */
   readonly model: string;
   /**
    * The API key. Default: the provider's environment variable. That key is also sent to a custom
@@ -14,13 +14,13 @@ export interface ApiOptions extends TransportOptions, ModelInfoOptions {
    */
   readonly apiKey?: string | undefined;
   /**
-   * The base URL of the API. Its query is sent with each request. Default: the provider's public
-   * API.
+   * The base URL of the API. Its query is sent with each request. Default: the URL of the
+   * provider's public API.
    */
   readonly baseUrl?: string | URL | undefined;
   /**
-   * Headers of every request. They override the default ones; `undefined` removes a default header.
-   * Default: none.
+   * Headers of every request. They replace default headers of the same name. The value `undefined`
+   * removes a default header. Default: none.
    */
   readonly headers?: HeaderOptions | undefined;
 }
@@ -42,7 +42,7 @@ export const apiOptionNames: OptionNames<ApiOptions> = {
   info: true,
 };
 
-/** Throws if an option is unknown, so that a typing mistake does not turn a setting off. */
+/** Throws if an option is unknown. Without this check, a misspelt option would be ignored. */
 export function assertProviderOptions<Options extends object>(
   of: string,
   options: Options,
@@ -53,15 +53,18 @@ export function assertProviderOptions<Options extends object>(
   });
 }
 
-/** Reads an environment variable. Browsers have none. */
+/**
+ * Returns an environment variable, or undefined if it is missing or empty. Browsers have no
+ * environment variables.
+ */
 export function environmentVariable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name] || undefined;
 }
 
 /**
- * Returns the key of the options, or the first environment variable that is set. Returns undefined
- * for a missing or empty key.
+ * Returns the key in the options, or that of the first environment variable that is set. Returns
+ * undefined if there is no key or it is empty.
  */
 export function findApiKey(
   apiKey: string | undefined,
@@ -78,7 +81,9 @@ export function requireApiKey(apiKey: string | undefined, variables: readonly st
   throw fault('auth', `there is no API key: pass apiKey${orSet}`);
 }
 
-/** Throws if the secret is not a string. A promise would be sent as `[object Promise]`. */
+/**
+ * Throws if the secret is not a string. For example, a promise would be sent as `[object Promise]`.
+ */
 export function checkSecret(option: string, secret: unknown): string | undefined {
   if (secret === undefined || secret === null) return undefined;
   if (typeof secret === 'string') return secret;
@@ -87,7 +92,7 @@ export function checkSecret(option: string, secret: unknown): string | undefined
 }
 
 /**
- * The headers of every streaming request. Compression is turned off, because it delays the events.
+ * The headers of every streaming request. They turn compression off, because it delays the events.
  */
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'application/json',
@@ -110,12 +115,16 @@ export function copyOptions<Options extends Pick<ApiOptions, 'model' | 'headers'
   return Object.fromEntries(copied) as Options;
 }
 
-/** Copies two levels, which is all that the package reads. Class instances belong to the caller. */
+/**
+ * Copies a value of an option. Together with the options themselves, that copies two levels, and
+ * the package reads no more. Class instances belong to the caller and are not copied.
+ */
 function copyOptionValue(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
-  // Checked last, because using this class loads Node's HTTP client, which takes about 30 ms.
+  // This check comes last, because using the class `Headers` loads Node's HTTP client, which takes
+  // about 30 ms.
   return value instanceof Headers ? new Headers(value) : value;
 }
 
@@ -123,7 +132,9 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
-/** Headers of the caller. `undefined` removes a default header. Names are case-insensitive. */
+/**
+ * Headers that the caller sets. `undefined` removes a default header. Names are case-insensitive.
+ */
 export type HeaderOptions =
   | Readonly<Record<string, string | undefined>>
   | Headers
@@ -132,8 +143,8 @@ export type HeaderOptions =
 type HeaderMap = Readonly<Record<string, string | undefined>>;
 
 /**
- * Converts names to lower case, so that no header is sent twice. Throws a `WireFault` for a value
- * that is not a string.
+ * Converts header names to lower case, so that no header is sent twice. Throws a `WireFault` if a
+ * value is not a string.
  */
 export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
   return Object.fromEntries(
@@ -145,8 +156,8 @@ export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
 }
 
 /**
- * Makes `authorize` leave requests alone if the caller sets the header `authorization`, or removes
- * it with `undefined`.
+ * Returns undefined instead of `authorize` if the caller sets the header `authorization`, or
+ * removes it with `undefined`.
  */
 export function unlessAuthorized<Request>(
   headers: HeaderOptions | undefined,
@@ -157,7 +168,7 @@ export function unlessAuthorized<Request>(
     'authorization' in readHeaders(headers) ? request : authorize(request);
 }
 
-/** Merges headers. Later layers override earlier ones. */
+/** Merges headers. A later layer replaces headers of an earlier one. */
 export function mergeHeaders(...layers: readonly HeaderMap[]): Readonly<Record<string, string>> {
   const merged: HeaderMap = Object.assign({}, ...layers);
   return Object.fromEntries(

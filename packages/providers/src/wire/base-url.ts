@@ -1,7 +1,8 @@
 import { fault } from '../errors/wire-fault.ts';
 
 /**
- * A base URL in two parts: the address without a trailing slash, and the query for all requests.
+ * The two parts of a base URL: the address without a trailing slash, and the query for all
+ * requests.
  */
 interface BaseUrl {
   readonly base: string;
@@ -14,7 +15,7 @@ export function readBaseUrl(given: string | URL): BaseUrl {
   return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
 }
 
-/** Adds the query to a URL. Parameters of the caller replace those of the URL. */
+/** Adds the query to a URL. The parameters of the query replace those of the URL. */
 export function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const [place, own = ''] = url.split('?');
@@ -32,7 +33,9 @@ export function encodedPath(path: string): string {
   return path.split('/').map(encodedName).join('/');
 }
 
-/** Encodes one name of a path, including slashes. */
+/**
+ * Encodes one name of a path, including its slashes. Throws if the name would lead to another path.
+ */
 export function encodedName(name: string): string {
   if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
   const shown = JSON.stringify(name);

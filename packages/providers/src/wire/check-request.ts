@@ -15,9 +15,9 @@ import {
 } from './check-shape.ts';
 
 /**
- * Throws an `invalid_request` fault that names the path, for example `items[2].parts[0].text`, if a
- * request does not match its type. Without this check a mistake would be ignored or become a
- * TypeError of this package.
+ * Checks that a request matches its type. Otherwise throws an `invalid_request` fault with the
+ * path, for example `items[2].parts[0].text`. Without this check, a mistake would be ignored or
+ * cause a TypeError in this package.
  */
 export function checkRequest(given: ModelRequest): void {
   const request = checkObject(given, 'the request');
@@ -37,8 +37,8 @@ export function checkRequest(given: ModelRequest): void {
 }
 
 /**
- * Throws if the request asks for something that an API does not have. An answer without it would
- * not be what the caller asked for.
+ * Throws if the request asks for a feature that an API does not have. Without the feature, the
+ * answer would not be what the caller asked for.
  */
 export function refuseUnsupported(
   request: ModelRequest,
@@ -154,7 +154,7 @@ const partChecks: { readonly [Kind in PartKind]: Check } = {
 
 const partKinds = Object.keys(partChecks) as readonly PartKind[];
 
-/** Throws for a part that no wire can read. */
+/** Throws if no wire can read the part. */
 function checkPart(given: unknown, path: string): void {
   const part = checkObject(given, path);
   partChecks[checkOneOf(part['kind'], `${path}.kind`, partKinds)](part, path);

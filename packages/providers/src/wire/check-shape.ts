@@ -1,7 +1,7 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-// Checks of single values. Each throws an `invalid_request` fault that names the path, but never
-// quotes the content.
+// The functions in this file check single values. They throw an `invalid_request` fault that
+// contains the path, but never the content.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -40,8 +40,8 @@ export function checkWhole(value: unknown, path: string, least: number, most: nu
 }
 
 /**
- * Checks that the value is one of the options. A wrong string is quoted, because it is probably a
- * typing mistake.
+ * Checks that the value is one of the options. The fault quotes a wrong string, because it is
+ * probably a typing mistake.
  */
 export function checkOneOf<Option extends string>(
   value: unknown,
@@ -65,12 +65,12 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Deeper than any real request, and still safe for JSON.stringify. */
+/** Maximum depth of a value. No real request is so deep, and JSON.stringify can still write it. */
 const maxDepth = 512;
 
 /**
- * Throws for values that JSON cannot represent. Undefined fields are allowed, because JSON leaves
- * them out.
+ * Throws if JSON cannot represent the value. Undefined fields are allowed, because JSON leaves them
+ * out.
  */
 export function checkJson(value: unknown, path: string): void {
   inspect(value, path, []);
@@ -93,7 +93,7 @@ function inspect(value: unknown, path: string, above: readonly object[]): void {
 function inspectContainer(value: object, path: string, above: readonly object[]): void {
   if (above.includes(value)) throw fault('invalid_request', `${path} contains itself`);
   if (above.length >= maxDepth) throw fault('invalid_request', `${path} is nested too deeply`);
-  // Dates and similar objects convert themselves.
+  // Dates and similar objects convert themselves to JSON.
   if ('toJSON' in value && typeof value.toJSON === 'function') return;
   const within = [...above, value];
   const isList = Array.isArray(value);

@@ -4,18 +4,20 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 export interface Citation {
   readonly url?: string | undefined;
   readonly title?: string | undefined;
-  /** The citation in the provider's format: positions, quotes, ids. */
+  /** The citation in the provider's format, with positions, quotes and ids. */
   readonly raw: JsonValue;
 }
 
-/** Far more than any answer has. */
+/** Maximum number of citations. No answer has so many. */
 const maxCitations = 1024;
 
-/** The citations of one text, without duplicates. Providers repeat them from chunk to chunk. */
+/**
+ * The citations of one text, without duplicates. Providers repeat citations from chunk to chunk.
+ */
 export class Citations {
   readonly #byKey = new Map<string, JsonObject>();
 
-  /** Returns true if the citation is new. */
+  /** Adds a citation. Returns whether it is new. */
   add({ url, title, raw }: Citation): boolean {
     const key = keyOf(raw);
     if (this.#byKey.has(key) || this.#byKey.size >= maxCitations) return false;
@@ -27,7 +29,10 @@ export class Citations {
     return true;
   }
 
-  /** The position of a citation in the list, by its original form. -1 if it is not in the list. */
+  /**
+   * Returns the index of a citation in the list, or -1. `raw` is the citation in the provider's
+   * format.
+   */
   positionOf(raw: JsonValue): number {
     return [...this.#byKey.keys()].indexOf(keyOf(raw));
   }
@@ -36,7 +41,7 @@ export class Citations {
     return this.#byKey.size === 0;
   }
 
-  /** The citations as metadata of the text. */
+  /** Returns the citations as metadata of the text. */
   get metadata(): JsonObject {
     return { citations: [...this.#byKey.values()] };
   }

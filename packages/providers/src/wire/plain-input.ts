@@ -1,9 +1,9 @@
 /**
- * Encodes the plain text input of a custom tool as the JSON `{"input":"…"}` while it streams. The
- * pieces together are valid JSON at the end.
+ * Encodes the plain text input of a custom tool as the JSON `{"input":"…"}` while it streams. All
+ * pieces together are valid JSON.
  */
 export class PlainInputEncoder {
-  /** A high surrogate whose low surrogate has not arrived yet. It must not be escaped alone. */
+  /** A high surrogate whose low surrogate has not arrived. It must not be escaped alone. */
   #held = '';
 
   /** The beginning of the JSON object, before the text of its only field. */
@@ -16,13 +16,13 @@ export class PlainInputEncoder {
     return jsonEscaped(text.slice(0, cut));
   }
 
-  /** The JSON after the text. */
+  /** Returns the end of the JSON object, after the text. */
   end(): string {
     return `${jsonEscaped(this.#held)}"}`;
   }
 }
 
-/** Encodes a whole text. */
+/** Encodes a whole text as the JSON `{"input":"…"}`. */
 export function plainInput(text: string): string {
   return `${PlainInputEncoder.start}${jsonEscaped(text)}"}`;
 }

@@ -1,12 +1,12 @@
 import { noUsage, type Stop, type StopReason, type Usage } from '@millrace/core';
 
-/** Maps a provider's stop reasons to ours. */
+/** Maps a provider's stop reasons to those of Millrace. */
 export type StopReasons = Readonly<Record<string, StopReason>>;
 
 /**
- * Returns the stop reason, with the provider's own value as `raw`. If there are calls, `stop`
- * becomes `tool_use`; without calls, `tool_use` becomes `stop`. Reasons for a cut or refused answer
- * stay.
+ * Returns the stop reason, with the provider's own value as `raw`. With calls, `stop` becomes
+ * `tool_use`. Without calls, `tool_use` becomes `stop`. Other reasons, such as those for a cut or
+ * refused answer, stay.
  */
 export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolean): Stop {
   const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'unknown') : 'unknown';
@@ -16,11 +16,11 @@ export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolea
   return { reason, raw };
 }
 
-/** A rough average that holds for English text and for code. */
+/** The number of UTF-16 units per token. It is a rough average for English text and for code. */
 const unitsPerToken = 4;
 
 /**
- * Returns the reported usage. If it is missing, incomplete or all zero, it is estimated.
+ * Returns the reported usage. If it is missing, incomplete or all zero, returns an estimate.
  * `sentLength` is called only for an estimate.
  */
 export function completeUsage(
@@ -37,12 +37,18 @@ export function completeUsage(
   return { ...noUsage, input, output, estimated: true };
 }
 
-/** The length of a body as JSON. 0 if it cannot be serialized, because then it was never sent. */
+/**
+ * Returns the length of a body as JSON. Returns 0 if the body cannot be converted to JSON, because
+ * it was never sent then.
+ */
 export function bodyLength(body: unknown): number {
   return jsonLength(body, (value) => value);
 }
 
-/** The same without images and other binary data, which are not counted as text tokens. */
+/**
+ * Returns the length of a body as JSON without images and other binary data, which do not count as
+ * text tokens.
+ */
 export function textLength(body: unknown): number {
   return jsonLength(body, (value) => (isBase64(value) ? '' : value));
 }
@@ -55,7 +61,7 @@ function jsonLength(body: unknown, replace: (value: unknown) => unknown): number
   }
 }
 
-/** A longer string without spaces is binary data. */
+/** The length from which a string without spaces counts as binary data. */
 const maxWordLength = 256;
 
 function isBase64(value: unknown): boolean {

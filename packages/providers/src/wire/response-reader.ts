@@ -18,7 +18,7 @@ import { completeUsage, textLength } from './response-end.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
 
-/** Reads one HTTP response from its first byte to its end, successful or not. */
+/** Reads one HTTP response from its first byte to its end, whether it succeeds or fails. */
 export class ResponseReader {
   readonly #wire: Wire;
   readonly #context: ReaderContext;
@@ -31,7 +31,7 @@ export class ResponseReader {
   #http: HttpRequest | undefined;
   #messages = 0;
   #writtenLength = 0;
-  /** The tools that the model called. Blocks of hosted tools count without a name. */
+  /** The names of the tools that the model called. Undefined stands for blocks of hosted tools. */
   readonly #calledTools = new Set<string | undefined>();
   #sawDone = false;
   #isEnding = false;
@@ -45,13 +45,17 @@ export class ResponseReader {
     this.#frames = this.#createFrames();
   }
 
-  /** Nothing follows `[DONE]`, whether the answer is complete or not. */
+  /**
+   * The progress of the response. It is `over` after `[DONE]`, because nothing follows, whether the
+   * answer is complete or not.
+   */
   get progress(): WireReader['progress'] {
     return this.#sawDone ? 'over' : this.#reader.progress;
   }
 
   /**
-   * Sends the request. Also reads responses that are not streams: errors, and answers in one piece.
+   * Sends the request. Also reads responses that are not streams, which are errors and answers in
+   * one piece.
    */
   async open(exchange: HttpExchange): Promise<void> {
     const built = httpRequestFor(this.#wire, this.#context.request);
@@ -74,21 +78,24 @@ export class ResponseReader {
     return this.#wire.frames?.(options) ?? new SseReader(options);
   }
 
-  /** The request that reads on after the connection broke. Undefined if that is not possible. */
+  /**
+   * Returns the request that continues the response after the connection broke. Undefined if that
+   * is not possible.
+   */
   get resumption(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
     if (resumption === undefined || progress !== 'reading' || this.#sawDone) return undefined;
     return this.#wire.resume?.(resumption);
   }
 
-  /** The request that stops the response. Undefined if closing the connection stops it. */
+  /** Returns the request that stops the response. Undefined if closing the connection is enough. */
   get cancellation(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
     if (resumption === undefined || progress !== 'reading') return undefined;
     return this.#wire.cancel?.(resumption);
   }
 
-  /** Reads on with a new connection. */
+  /** Continues the response with a new connection. */
   async reopen(exchange: HttpExchange, http: HttpRequest): Promise<void> {
     this.#frames = this.#createFrames();
     const response = await exchange.open(await this.#authorized(http, exchange));
@@ -119,7 +126,7 @@ export class ResponseReader {
     return deltas;
   }
 
-  /** Returns the last step after the body ended. Throws if the answer is not complete. */
+  /** Returns the last step, after the body ended. Throws if the answer is not complete. */
   async finish(): Promise<StreamStep> {
     this.#isEnding = true;
     this.#frames.end();
@@ -152,7 +159,10 @@ export class ResponseReader {
     return { deltas, end: { stop, ...details, error } };
   }
 
-  /** A rejected request costs nothing. A request that was interrupted may have been processed. */
+  /**
+   * Returns whether the request may have used tokens. A rejected request costs nothing. An
+   * interrupted request may have been processed.
+   */
   #mayHaveCost(thrown: unknown): boolean {
     const { response } = this.#exchanged;
     return response === undefined ? thrown instanceof Interrupted : response.ok;
@@ -174,8 +184,9 @@ export class ResponseReader {
   }
 
   /**
-   * Without prices no cost is computed, so the code loads on demand. A page that is offline may not be
-   * able to load it. The cost is unknown then, which ends a run that has a maximum cost.
+   * Adds the cost to a usage. The code is loaded when it is needed, because without prices no cost
+   * is computed. If it cannot be loaded, for example by a page that is offline, the cost stays
+   * unknown. That ends a run with a maximum cost.
    */
   async #withCost(usage: Usage): Promise<Usage> {
     const prices = this.#wire.info?.prices;
@@ -211,7 +222,7 @@ export class ResponseReader {
       this.#reader.readMessage(value, event);
       this.#learnTemplate(data, event);
     } else if (!this.#isEnding && !isPing(event)) {
-      // If the body ended inside the event, `progress` decides whether that is an error.
+      // If the body ended inside the event, `progress` determines later whether that is an error.
       throw fault('protocol_error', 'an event is not a JSON object');
     }
   }
@@ -237,13 +248,13 @@ export class ResponseReader {
   }
 
   /**
-   * Handles lines that are not SSE: an error, or the whole answer of a server that sends no content
-   * type.
+   * Handles lines that are not SSE. They are an error, or the whole answer of a server that sends
+   * no content type.
    */
   #onStrayText(text: string): void {
     const isAll = this.#isEnding && this.#messages === 0;
     if (isAll && /^\s*</.test(text)) throw webPageFault();
-    // Other lines can precede the JSON.
+    // Other lines can come before the JSON.
     const start = text.search(/^[ \t]*[{[]/m);
     const value = start < 0 ? undefined : parseMessage(text.slice(start));
     const report = errorReportIn(value);
@@ -257,19 +268,22 @@ export class ResponseReader {
   }
 }
 
-/** The reason if the request required a call that a complete answer does not have. */
+/**
+ * Returns a message if the request required a call and a complete answer does not contain it.
+ * Otherwise returns undefined.
+ */
 function ignoredToolChoice(
   { reason }: Stop,
   { toolChoice, tools = [], output }: ModelRequest,
   called: ReadonlySet<string | undefined>,
 ): string | undefined {
   const isComplete = reason === 'stop' || reason === 'tool_use';
-  // With an output schema the answer itself can be the required call.
+  // With an output schema, the answer itself can be the required call.
   if (!isComplete || toolChoice === undefined || output !== undefined) return undefined;
   if (toolChoice === 'required' && called.size === 0 && tools.length > 0)
     return 'it ignored the tool choice: the answer has no call';
   if (typeof toolChoice === 'string' || called.has(toolChoice.name)) return undefined;
-  // Other names belong to tools that the provider runs.
+  // Other names are those of tools that the provider runs.
   if (!tools.some(({ name }) => name === toolChoice.name)) return undefined;
   return `it ignored the tool choice: the answer does not call ${toolChoice.name}`;
 }
@@ -288,7 +302,7 @@ function webPageFault(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
 }
 
-/** Builds the HTTP request. Any error here means that the request can never be sent. */
+/** Builds the HTTP request. An error here means that the request can never be sent. */
 function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   try {
     checkRequest(request);
@@ -300,7 +314,7 @@ function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   }
 }
 
-/** Stands in until the request is sent. */
+/** The reader until the request is sent. It reads nothing. */
 const unopenedReader: WireReader = {
   progress: 'reading',
   details: {},

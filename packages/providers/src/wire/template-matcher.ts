@@ -1,37 +1,38 @@
 import type { LastAppend } from './wire.ts';
 
-/** A message split at the one string that changes. */
+/** A message that is split at the one string that changes. */
 interface MessageTemplate {
   readonly event: string | undefined;
-  /** The text up to the opening quote of the string, and the text from its closing quote on. */
+  /** The text up to and including the opening quote of the string. */
   readonly before: string;
+  /** The text from the closing quote of the string on. */
   readonly after: string;
   readonly append: (text: string) => void;
 }
 
-/** Enough for all parts that stream at the same time. */
+/** Maximum number of templates. That is enough for all parts that stream at the same time. */
 const maxTemplates = 32;
 /**
- * After this many misses in a row, matching is turned off: the messages of this server always
- * differ.
+ * The number of misses in a row after which matching is turned off, because the messages of this
+ * server always differ.
  */
 const maxMisses = 48;
 
 /**
- * Avoids parsing most messages of a stream. They differ only in one string, the appended text. If
- * everything around that string equals an earlier message, the message has the same effect with
- * another text.
+ * Avoids parsing most messages of a stream, because they differ only in one string, the appended
+ * text. If everything around that string equals an earlier message, the message has the same effect
+ * with another text.
  */
 export class TemplateMatcher {
   #templates: MessageTemplate[] = [];
   /**
-   * The template that matched last. The search starts here, because parts that stream in turns
-   * repeat their order.
+   * The index of the template that matched last. The search starts there, because parts that stream
+   * in turns repeat their order.
    */
   #last = 0;
   #misses = 0;
 
-  /** Applies the message if it matches a template. Returns false if it must be parsed. */
+  /** Applies the message if it matches a template. Returns false if the message must be parsed. */
   apply(data: string, event: string | undefined): boolean {
     const { length } = this.#templates;
     for (let step = 0; step < length; step++) {
@@ -46,7 +47,7 @@ export class TemplateMatcher {
       return true;
     }
     this.#misses++;
-    // Comparing would cost more than parsing.
+    // Without a match, comparing costs more than it saves.
     if (this.#misses === maxMisses) this.#templates = [];
     return false;
   }
@@ -62,7 +63,8 @@ export class TemplateMatcher {
     if (at === undefined || text === '') return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + literal.length - 1);
-    // The text can be written with other escapes. Then the match could be a different string.
+    // The message can contain the text with other escapes. The match could then be a different
+    // string.
     if (before.includes('\\') || after.includes('\\')) return;
     this.#last = this.#templates.length;
     this.#templates.push({ event, before, after, append });
@@ -70,7 +72,8 @@ export class TemplateMatcher {
 }
 
 /**
- * The position of the literal as the value of a key. Undefined if there is none or more than one.
+ * Returns the position of the literal as the value of a key. Returns undefined if it occurs nowhere
+ * or more than once.
  */
 function positionOfValue(data: string, literal: string): number | undefined {
   const positions = [`:${literal}`, `: ${literal}`].flatMap((value) => {
@@ -85,7 +88,7 @@ function positionOfValue(data: string, literal: string): number | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string
 const needsUnescaping = /["\\\u0000-\u001f]/;
 
-/** The string between the two texts. Undefined if the message does not match. */
+/** Returns the string between the two texts. Returns undefined if the message does not match. */
 function textBetween(data: string, before: string, after: string): string | undefined {
   const end = data.length - after.length;
   // Comparing slices is faster than startsWith and endsWith, which check each character.
@@ -97,7 +100,8 @@ function textBetween(data: string, before: string, after: string): string | unde
 
 function unescaped(inside: string): string | undefined {
   try {
-    // An unescaped quote makes this invalid JSON.
+    // `inside` can contain a quote without an escape. It is not a JSON string then, and JSON.parse
+    // throws.
     return JSON.parse(`"${inside}"`);
   } catch {
     return undefined;

@@ -21,7 +21,7 @@ export class TextBlock {
   readonly #outputName: string | undefined;
   #json = '';
   #metadata: Metadata | undefined;
-  /** Undefined unless the request asked for them. */
+  /** The log probabilities. Undefined if the request did not ask for them. */
   #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, { output }: ModelRequest) {
@@ -29,7 +29,7 @@ export class TextBlock {
     this.#part = writer.text(output === undefined ? {} : { mimeType: 'application/json' });
   }
 
-  /** In UTF-16 units. */
+  /** The length of the text, in UTF-16 units. */
   get length(): number {
     return this.#part.length;
   }
@@ -39,7 +39,7 @@ export class TextBlock {
     if (this.#outputName !== undefined) this.#json += chunk;
   }
 
-  /** Sets fields of the metadata. Other fields stay. */
+  /** Sets fields of the metadata. Other fields are kept. */
   metadata(fields: Metadata): void {
     this.#metadata = { ...this.#metadata, ...fields };
     this.#part.metadata(this.#metadata);
@@ -51,7 +51,7 @@ export class TextBlock {
     this.#logprobs.add(entries);
   }
 
-  /** Replaces the log probabilities, if the end of the text repeats them as a whole. */
+  /** Replaces the log probabilities by a complete list, which some APIs send when a text ends. */
   setLogprobs(entries: readonly LogprobEntry[]): void {
     this.#logprobs = undefined;
     this.logprobs(entries);
@@ -65,7 +65,7 @@ export class TextBlock {
     else this.#replace(structured, end);
   }
 
-  /** Commits the part with this text instead of the streamed one. */
+  /** Commits the part with this text instead of the streamed text. */
   replace(text: string, end: TextEnd = {}): void {
     this.#writeLogprobs();
     this.#replace(this.#structured(text) ?? { kind: 'text', text }, end);

@@ -23,8 +23,8 @@ import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * Creates a provider that speaks a wire over HTTP. This is the only place that connects wires to
- * the network.
+ * Creates a provider that uses a wire over HTTP. This is the only code that connects wires to the
+ * network.
  */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
@@ -51,7 +51,10 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   };
 }
 
-/** Loads the code at the first count, because few programs count. */
+/**
+ * Returns a function that counts tokens. It loads the code at the first count, because few programs
+ * count tokens.
+ */
 function countTokensOnDemand(
   counter: TokenCounter,
   wire: Wire,
@@ -67,13 +70,13 @@ function countTokensOnDemand(
 }
 
 interface WireStreamContext extends StreamContext {
-  /** Aborted when the reader leaves, possibly during a read. */
+  /** Aborted when the reader stops, possibly during a read. */
   readonly returned: AbortSignal;
 }
 
 /**
- * How long to read on after the answer is complete: for trailing usage, and for the end of the
- * body.
+ * The time to read on after the answer is complete, in milliseconds. The first value is for usage
+ * that follows, the second for the end of the body.
  */
 const trailingUsageMs = 1000;
 const bodyEndMs = 50;
@@ -94,7 +97,7 @@ async function* streamWire(
   let last: StreamStep;
   try {
     releasePlace = await transport.semaphore.acquire(signal);
-    // The signal can be aborted at the moment in which the place becomes free.
+    // The signal can be aborted while the request waits for its place.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
     const connect = () =>
@@ -114,7 +117,7 @@ async function* streamWire(
         await waitFor(firstReconnectMs * 2 ** reconnects++, transport.clock, signal);
         signal.throwIfAborted();
         exchange = connect();
-        // A connection that cannot be opened is tried again as one that broke.
+        // If a connection cannot be opened, the code treats it like one that broke and tries again.
         const reopened = reading.reopen(exchange, resumption).then(() => undefined);
         reopening = await orFailure(reopened);
         continue;
@@ -143,11 +146,16 @@ async function* streamWire(
   yield last;
 }
 
-/** How often a broken connection is opened again without any content in between. */
+/**
+ * Maximum number of times that a broken connection is opened again without any content in between.
+ */
 const maxReconnects = 6;
 const firstReconnectMs = 250;
 
-/** A broken connection is a value here, because the response may be read on. */
+/**
+ * Returns a broken connection as a value instead of throwing it, because the response may continue
+ * on a new connection.
+ */
 async function orFailure<T>(reading: Promise<T>): Promise<T | NetworkFailure> {
   try {
     return await reading;
@@ -159,7 +167,7 @@ async function orFailure<T>(reading: Promise<T>): Promise<T | NetworkFailure> {
 
 const stopTimeoutMs = 10_000;
 
-/** Sends a request that stops a response. Nobody waits for its answer. */
+/** Sends a request that stops a response. It does not wait for the answer. */
 function stopResponse(transport: Transport, http: HttpRequest | undefined): void {
   if (http === undefined) return;
   const timeouts = { ...transport.timeouts, firstByteTimeoutMs: stopTimeoutMs };
@@ -182,7 +190,8 @@ function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest 
 }
 
 /**
- * The body should not contain the key. If it does, a page that shows requests must not reveal it.
+ * Removes secrets from a body. The body should not contain the key, but a page that shows requests
+ * must never reveal it.
  */
 function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
   const text = JSON.stringify(body, (_key, value: unknown) =>
@@ -197,11 +206,16 @@ function hide(text: string, secrets: readonly string[]): string {
 
 interface JoinedSignals {
   readonly signal: AbortSignal;
-  /** Removes the listeners. One of the signals can live as long as the process. */
+  /**
+   * Removes the listeners. This is needed because one of the signals can live as long as the
+   * process.
+   */
   readonly release: () => void;
 }
 
-/** Returns a signal that is aborted by the first of the given signals, with the same reason. */
+/**
+ * Returns a signal that is aborted when the first of the given signals is, with the same reason.
+ */
 function joinSignals(signals: readonly (AbortSignal | undefined)[]): JoinedSignals {
   const joined = new AbortController();
   const releases = signals.map((signal) => signal && follow(signal, joined));

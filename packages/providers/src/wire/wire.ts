@@ -8,10 +8,13 @@ import type { HttpRequest } from '../transport/http-request.ts';
 
 /** One provider's protocol, without any I/O. */
 export interface Wire {
-  /** Together with `model` the owner of `providerState`. */
+  /** The provider's id. Together with `model` it is the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
-  /** What is known about the model. Its prices give the cost of answers without one. */
+  /**
+   * The facts about the model. Its prices give the cost of answers for which the provider reports
+   * none.
+   */
   readonly info?: ModelInfo | undefined;
   /**
    * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
@@ -19,22 +22,30 @@ export interface Wire {
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
-  /** How the provider counts tokens. Default: it has no endpoint for that. */
+  /** How the provider counts tokens. Undefined if it has no endpoint for that. */
   readonly tokenCounter?: TokenCounter | undefined;
-  /** Where to read the context window. Default: the server does not tell it. */
+  /**
+   * Returns the server to ask for the context window. Undefined if the server does not report it.
+   */
   readonly windowSource?: (() => WindowSource) | undefined;
   /**
-   * Adds what expires, such as a token or a signature, right before the request is sent. The body
-   * must stay as it is. Default: the request is sent as `http` built it.
+   * Adds data that expires, such as a token or a signature, right before the request is sent. The
+   * body must not change. Default: the request is sent as `http` built it.
    */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
-  /** Builds the request that reads on a response whose connection broke. Default: it cannot be. */
+  /**
+   * Builds the request that continues a response after its connection broke. Undefined if that is
+   * not possible.
+   */
   readonly resume?: ((at: Resumption) => HttpRequest) | undefined;
-  /** Builds the request that stops a response after an abort. Default: closing the connection does. */
+  /**
+   * Builds the request that stops a response after an abort. Undefined if closing the connection is
+   * enough.
+   */
   readonly cancel?: ((at: Resumption) => HttpRequest) | undefined;
   /**
-   * Creates the reader that divides a response into messages. Default: server-sent events. It is a function
-   * and not a name, so that only programs that use a framing contain its code.
+   * Creates the reader that divides a response into messages. It is a function instead of a name,
+   * so that only programs that use a framing contain its code. Default: server-sent events.
    */
   readonly frames?: ((options: FrameReaderOptions) => FrameReader) | undefined;
 }
@@ -49,16 +60,16 @@ export interface FrameReader {
 /** Options of a `FrameReader`. */
 interface FrameReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Called with text that belongs to no message. */
+  /** Called with text that does not belong to a message. */
   readonly onStrayText: (text: string) => void;
-  /** Maximum length of one message. A longer one is an error. */
+  /** Maximum length of one message. A longer message is an error. */
   readonly maxEventLength: number;
 }
 
-/** A place in a response that the provider keeps. */
+/** A position in a response that the provider stores. */
 export interface Resumption {
   readonly responseId: string;
-  /** The number of the last event that was read. -1 if there was none. */
+  /** The sequence number of the last event that was read, or -1. */
   readonly sequence: number;
 }
 
@@ -69,45 +80,53 @@ export interface ReaderContext {
 }
 
 /**
- * Reads one response: messages in, deltas to the writer. It has state, but no other side effects.
+ * Reads the messages of one response and writes deltas to the writer. It has no other side effects.
  */
 export interface WireReader {
   /** Reads one message of the stream. Throws a `WireFault` if it is invalid or reports an error. */
   readMessage(data: JsonObject, event: string | undefined): void;
-  /** Reads the usage of a message that reports an error. Default: it has none. */
+  /** Reads the usage of a message that reports an error. Undefined if such messages have none. */
   readUsageOfError?(data: JsonObject): void;
   /** Reads an answer in one piece, from a server that does not stream. */
   readWholeBody(body: JsonValue): void;
   /**
-   * `answered`: the answer is complete, and further answers to the same request follow. `done`: the
-   * provider's end arrived, and usage can follow. `over`: nothing can follow.
+   * The progress of the response. `reading`: the answer is not complete. `answered`: the answer is
+   * complete, but further answers to the same request follow. `done`: the provider's end arrived,
+   * and only usage can follow. `over`: nothing can follow.
    */
   readonly progress: 'reading' | 'answered' | 'done' | 'over';
-  /** Commits the open parts. Called once, after the provider's end. Throws like `readMessage`. */
+  /**
+   * Commits the open parts and returns the stop reason. Called once, after the provider's end.
+   * Throws like `readMessage`.
+   */
   finish(): Stop;
-  /** What the provider reported about the response so far. */
+  /** The data that the provider reported about the response so far. */
   readonly details: ReportedResponse;
   /**
-   * Set if the last message only appended a text, and an equal message with another text would only
-   * append that text. Such messages are not parsed any more.
+   * The text that the last message appended. It is set only if an equal message with another text
+   * would do nothing but append that text. Such messages are not parsed any more.
    */
   readonly lastAppend?: LastAppend | undefined;
-  /** Where to read on if the connection breaks. Default: nowhere. */
+  /**
+   * The position from which the response can continue if the connection breaks. Undefined if it
+   * cannot continue.
+   */
   readonly resumption?: Resumption | undefined;
 }
 
-/** Everything that a provider reported beside content and stop reason. */
+/** All data that a provider reported, except content and stop reason. */
 export interface ReportedResponse extends Reported {
   readonly usage?: Usage | undefined;
 }
 
 /**
- * A message that only appended a text, and a function that appends the text of an equal message.
+ * The text that a message appended, and a function that appends the text of a later message of the
+ * same form.
  */
 export interface LastAppend {
   readonly text: string;
   readonly append: (text: string) => void;
 }
 
-/** A server that tells the context window, and the key for it. */
+/** The server that reports the context window, and its key. */
 type WindowSource = Pick<WindowOptions, 'server' | 'baseUrl' | 'apiKey'>;

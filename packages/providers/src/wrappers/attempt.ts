@@ -12,10 +12,13 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { messageFor } from '../errors/error-message.ts';
 import type { Clock } from '../transport/clock.ts';
 
-/** How long to wait for the usage of a request after its abort. Providers answer at once. */
+/**
+ * The time to wait for the usage of a request after its abort, in milliseconds. Providers usually
+ * answer at once.
+ */
 const abortGraceMs = 5000;
 
-/** One request among several for the same answer. It can be aborted, and its usage counts then. */
+/** One of several requests for the same answer. If it is aborted, its usage still counts. */
 export class Attempt {
   readonly provider: Provider;
   readonly #steps: AsyncIterator<StreamStep>;
@@ -25,7 +28,7 @@ export class Attempt {
   #end: ResponseEnd | undefined;
   #ending: Promise<void> | undefined;
 
-  /** Nothing is sent before the first step is requested. */
+  /** Prepares the request. It is sent when the first step is requested. */
   constructor(provider: Provider, request: ModelRequest, context: StreamContext, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
@@ -35,7 +38,10 @@ export class Attempt {
     this.#steps = provider.stream(request, { ...context, signal: joined })[Symbol.asyncIterator]();
   }
 
-  /** The next step. A provider whose stream stops without an end broke its contract. */
+  /**
+   * Returns the next step. If the stream stops without an end, the provider broke its contract, and
+   * the step has an error.
+   */
   next(): Promise<StreamStep> {
     this.#pending ??= this.#read();
     return this.#pending.then((step) => {
@@ -48,7 +54,7 @@ export class Attempt {
     });
   }
 
-  /** Reads up to the first step with content, or to the end. */
+  /** Returns the first step with content, or the end. */
   async opening(): Promise<StreamStep> {
     for (;;) {
       const step = await this.next();
@@ -56,7 +62,9 @@ export class Attempt {
     }
   }
 
-  /** Aborts the request and returns what it used. `outcome` tells why the answer is not used. */
+  /**
+   * Aborts the request and returns its usage. `outcome` is the reason why its answer is not used.
+   */
   async abandon(outcome: string): Promise<OtherRequest> {
     if (this.#end === undefined) {
       this.#controller.abort();
@@ -66,13 +74,13 @@ export class Attempt {
     return this.account(outcome);
   }
 
-  /** What the request used so far. */
+  /** Returns the usage of the request so far. */
   account(outcome: string): OtherRequest {
     const { id, model } = this.provider;
     return { provider: id, model, outcome, usage: this.#end?.usage ?? brokenEnd.usage };
   }
 
-  /** Ends the request without waiting, because the caller left. */
+  /** Aborts the request without waiting, because the caller stopped reading. */
   leave(): void {
     if (this.#end === undefined) void this.abandon('aborted').catch(() => {});
   }
@@ -84,7 +92,10 @@ export class Attempt {
     return step.value;
   }
 
-  /** A provider that ignores the abort must not block the others. */
+  /**
+   * Waits for the end of an aborted request, but not too long. A provider that ignores the abort
+   * must not block the others.
+   */
   async #ended(): Promise<void> {
     const timeout = Promise.withResolvers<void>();
     const cancel = this.#clock.after(abortGraceMs, timeout.resolve);
@@ -101,7 +112,7 @@ export class Attempt {
         if (step === undefined) return;
       }
     } catch {
-      // A stream that throws has ended.
+      // A stream that throws has ended, so the error is ignored.
     }
   }
 }
@@ -111,7 +122,7 @@ const brokenEnd = {
   usage: { ...noUsage, estimated: true },
 } as const;
 
-/** Adds the usage of other requests to the end of an answer, and names them in its details. */
+/** Adds the usage of other requests to the end of an answer, and lists them in its details. */
 export function withOthers(
   end: ResponseEnd,
   others: readonly OtherRequest[],
@@ -130,8 +141,9 @@ export function withOthers(
 }
 
 /**
- * Returns what is known about a choice of providers: the facts about the first one, without prices if
- * the cost of another one is unknown or has another currency. A limit of the cost would not count it.
+ * Returns the facts that apply to a choice of providers. They are those of the first provider. The
+ * prices are left out if the cost of another provider is unknown or has another currency, because a
+ * cost limit would not count it.
  */
 export function commonInfo(providers: readonly Provider[]): ModelInfo | undefined {
   const info = providers[0]?.info;

@@ -9,14 +9,17 @@ import { systemClock } from '../transport/clock.ts';
 import { Attempt } from './attempt.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
 
-/** The result of a check: nothing if all is well, or the reason to block. */
+/** The result of a check: undefined if the content may pass, or the reason to block it. */
 export type BlockVerdict = { readonly block: string } | undefined;
 
 /** A piece of an answer that a check gets. */
 export interface AnswerPiece {
-  /** The kind of the part: text, reasoning, the arguments of a call, or a whole value as JSON. */
+  /**
+   * The kind of the part. The text is that of a text or reasoning part, the arguments of a call, or
+   * a whole value as JSON.
+   */
   readonly kind: PartKind;
-  /** The new text, with the end of the text before it. */
+  /** The end of the text that was checked before, followed by the new text. */
   readonly text: string;
   /** The position in `text` at which the new text begins. */
   readonly newFrom: number;
@@ -28,21 +31,22 @@ export interface BlockContentOptions {
   readonly request?: ((request: ModelRequest) => BlockVerdict | Promise<BlockVerdict>) | undefined;
   /** Checks a piece of the answer before the caller gets it. Default: no check. */
   readonly answer?: ((piece: AnswerPiece) => BlockVerdict | Promise<BlockVerdict>) | undefined;
-  /** How much new text is collected before a check, in characters. Default: 256. */
+  /** The number of characters of new text that are collected before a check. Default: 256. */
   readonly everyLength?: number | undefined;
-  /** How much text before the new text a check gets, in characters. Default: 256. */
+  /** The number of characters before the new text that a check gets too. Default: 256. */
   readonly overlapLength?: number | undefined;
   /**
-   * What happens to text that already passed: `keep` it as a partial part, or `retract` it. Default:
-   * `keep`.
+   * What happens to text that already passed when a later check blocks. `keep` keeps it as a
+   * partial part, and `retract` retracts it. Default: `keep`.
    */
   readonly onBlock?: 'keep' | 'retract' | undefined;
 }
 
 /**
- * Stops requests and answers that a check blocks. The caller gets no text that was not checked. A
- * blocked answer ends with the stop reason `content_filter` and the reason as its cause; its request
- * is aborted, and its usage counts. If a check throws, the request fails with a `filtered` error.
+ * Stops requests and answers that a check blocks. The caller gets only text that was checked. A
+ * blocked answer ends with the stop reason `content_filter`, and the reason is its cause. Its
+ * request is aborted, and its usage counts. If a check throws, the request fails with a `filtered`
+ * error.
  *
  * @example
  * const provider = blockContent(anthropic({ model: 'claude-sonnet-4-5' }), {
@@ -100,7 +104,7 @@ async function* guarded(
 
 type Found = { readonly block: string } | { readonly error: ProviderError };
 
-/** A check that fails must not let anything pass. */
+/** Runs a check. If the check throws, nothing may pass, so the result is an error. */
 async function verdictOf(
   { id }: Provider,
   check: () => BlockVerdict | Promise<BlockVerdict>,
@@ -121,26 +125,28 @@ function blockedEnd(found: Found, usage: Usage): ResponseEnd {
 
 interface WatchedPart {
   readonly kind: PartKind;
-  /** The end of the text that passed. */
+  /** The end of the text that has passed. */
   checked: string;
   fresh: string;
 }
 
-/** Holds steps back until their text is checked, and tracks the parts that the caller has. */
+/**
+ * Holds steps back until their text is checked. It tracks the parts that the caller has received.
+ */
 class AnswerWatch {
   readonly #rules: Rules;
   readonly #parts = new Map<PartId, WatchedPart>();
   #held: StreamStep[] = [];
   #freshLength = 0;
   #isEnding = false;
-  /** The parts that the caller has: open with their length, or closed. */
+  /** The parts that the caller has received. An open part has its length. */
   readonly #shown = new Map<PartId, { readonly kind: PartKind; length: number; isOpen: boolean }>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
   }
 
-  /** True if enough new text is held, or nothing more comes. */
+  /** Whether a check is due, because enough new text is held or the answer has ended. */
   get isDue(): boolean {
     return this.#isEnding || this.#freshLength >= this.#rules.everyLength;
   }
@@ -152,7 +158,7 @@ class AnswerWatch {
     else for (const delta of step.deltas) this.#note(delta);
   }
 
-  /** Checks the new text of each part. Returns the first reason to block. */
+  /** Checks the new text of each part. Returns the first reason to block, or undefined. */
   async check(): Promise<BlockVerdict> {
     for (const part of this.#parts.values()) {
       if (part.fresh === '') continue;
@@ -175,7 +181,9 @@ class AnswerWatch {
     return passed;
   }
 
-  /** Closes or retracts the parts that the caller has. Held steps are dropped. */
+  /**
+   * Returns the deltas that close or retract the parts that the caller has. Held steps are dropped.
+   */
   close(): readonly Delta[] {
     const isRetracted = this.#rules.onBlock === 'retract';
     return [...this.#shown].flatMap(([partId, { kind, length, isOpen }]): readonly Delta[] => {

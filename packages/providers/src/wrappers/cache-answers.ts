@@ -14,9 +14,12 @@ import type { Provider, StreamItem, StreamStep } from '../contract/provider.ts';
 import { moveDelta, wrapProvider } from '../provider/wrap-provider.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
 
-/** Where `cacheAnswers` keeps answers: a map, a file, Redis. Keys are hashes. Values are JSON. */
+/**
+ * The store of `cacheAnswers`, for example a map, a file or Redis. Keys are hashes, and values are
+ * JSON.
+ */
 export interface AnswerStore {
-  /** Returns the stored answer. Undefined: there is none. */
+  /** Returns the stored answer, or undefined if there is none. */
   get(key: string): string | undefined | Promise<string | undefined>;
   /** Stores an answer. */
   set(key: string, answer: string): void | Promise<void>;
@@ -24,19 +27,22 @@ export interface AnswerStore {
 
 /** Options of `cacheAnswers`. */
 export interface AnswerCacheOptions {
-  /** Where answers are kept. Default: a `memoryAnswerStore` of this provider. */
+  /** The store of the answers. Default: a `memoryAnswerStore` of this provider. */
   readonly store?: AnswerStore | undefined;
-  /** Answers with more characters of text are not stored. Default: 1,048,576. */
+  /**
+   * Maximum number of characters of text in a stored answer. Longer answers are not stored.
+   * Default: 1,048,576.
+   */
   readonly maxAnswerLength?: number | undefined;
-  /** Called if the store fails. The request goes to the provider then. Default: nothing. */
+  /** Called if the store fails. The request is then sent to the provider. Default: none. */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
 /**
  * Answers equal requests from a store. Requests are equal if provider, model, content and settings
- * are; the ids of items and cache hints do not count. Only complete answers are stored, never errors,
- * refusals or answers that were cut. A stored answer costs nothing: its usage is 0, and
- * `details.fromCache` is true.
+ * are equal. The ids of items and cache hints are not compared.
+ * Only complete answers are stored, never errors, refusals or answers that were cut. A stored
+ * answer costs nothing, so its usage is 0, and `details.fromCache` is true.
  *
  * @example
  * const provider = cacheAnswers(anthropic({ model: 'claude-sonnet-4-5' }));
@@ -71,7 +77,7 @@ export function cacheAnswers(provider: Provider, options: AnswerCacheOptions = {
 
 /** Options of `memoryAnswerStore`. */
 export interface MemoryAnswerStoreOptions {
-  /** Maximum number of answers. The least recently used ones are removed. Default: 1000. */
+  /** Maximum number of answers. The least recently used answers are removed. Default: 1000. */
   readonly maxEntries?: number | undefined;
   /** Maximum total length of all answers in characters. Default: 64 Mi. */
   readonly maxLength?: number | undefined;
@@ -82,7 +88,7 @@ export function memoryAnswerStore(options: MemoryAnswerStoreOptions = {}): Answe
   checkNames('memoryAnswerStore', options, ['maxEntries', 'maxLength']);
   const { maxEntries = 1000, maxLength = 2 ** 26 } = options;
   checkCounts('memoryAnswerStore', { maxEntries, maxLength });
-  /** In the order of their last use. */
+  /** The answers in the order of their last use. */
   const answers = new Map<string, string>();
   let length = 0;
   const remove = (key: string) => {
@@ -110,7 +116,7 @@ export function memoryAnswerStore(options: MemoryAnswerStoreOptions = {}): Answe
   };
 }
 
-/** Collects the deltas of one answer. They are kept as they are, and encoded once at the end. */
+/** Collects the deltas of one answer. They are stored unchanged, and encoded once at the end. */
 class CollectedAnswer {
   readonly #item: StreamItem;
   readonly #steps: StreamStep[] = [];
@@ -121,7 +127,7 @@ class CollectedAnswer {
     this.#left = maxLength;
   }
 
-  /** Returns the encoded answer after its last step, if it may be stored. */
+  /** Adds a step. After the last step, returns the encoded answer if it may be stored. */
   add(step: StreamStep): string | undefined {
     if (this.#left < 0) return undefined;
     this.#steps.push(step);
@@ -141,7 +147,9 @@ class CollectedAnswer {
   }
 }
 
-/** Rewrites a stored answer for another item. Throws if it is not an answer. */
+/**
+ * Decodes a stored answer and rewrites it for another item. Throws if the text is not an answer.
+ */
 function readAnswer(text: string | undefined, item: StreamItem): StreamStep | undefined {
   if (text === undefined) return undefined;
   const { records }: Batch = decodeBatch(text);
@@ -171,7 +179,7 @@ async function keyOf({ id, model }: Provider, request: ModelRequest): Promise<st
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Sorts the fields of all objects. Their order has no meaning in a request. */
+/** Sorts the fields of all objects, because their order has no meaning in a request. */
 function sorted(value: JsonValue | undefined): JsonValue | undefined {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((one: JsonValue) => sorted(one) ?? null);

@@ -7,16 +7,17 @@ import { type Clock, systemClock, within } from '../transport/clock.ts';
 import { Attempt, commonInfo, withOthers } from './attempt.ts';
 import { checkCounts, checkNames, firstOf } from './check-options.ts';
 
-/** Rules of `withFallback`. */
+/** Options of `withFallback`. */
 export interface FallbackOptions {
   /**
-   * The errors after which the next provider answers. Default: all that another provider may not
-   * have. A wrong request, a refused content and an abort end the request.
+   * The kinds of errors after which the next provider is asked. Default: all kinds that another
+   * provider may not have. An invalid request, refused content and an abort end the request.
    */
   readonly on?: readonly ProviderErrorKind[] | undefined;
   /**
-   * How long a provider may take for its first delta, in milliseconds. Then it is aborted, and the
-   * next one answers. It does not apply to the last provider. Default: no limit.
+   * The time that a provider may take for its first delta, in milliseconds. After that time its
+   * request is aborted, and the next provider is asked. The limit does not apply to the last
+   * provider. Default: no limit.
    */
   readonly firstDeltaMs?: number | undefined;
   /** The clock for `firstDeltaMs`. Default: the system clock. */
@@ -39,8 +40,8 @@ const usualErrors: readonly ProviderErrorKind[] = [
 
 /**
  * Asks the first provider, and the next one if it fails or is too slow. A provider that has started
- * to answer is never replaced: its failure is reported, and the caller decides. The usage of all
- * requests is part of the answer's usage. `details.otherRequests` lists them, and
+ * to answer is never replaced. Its failure is reported, and the caller decides what to do. The
+ * usage of all requests is part of the answer's usage. `details.otherRequests` lists them, and
  * `details.answeredBy` names the provider that answered.
  *
  * @example

@@ -8,7 +8,7 @@ import { badOption, checkCounts, checkNames, firstOf } from './check-options.ts'
 
 /** Options of `hedgeRequests`. */
 export interface HedgeOptions {
-  /** How long to wait for a first delta before one more request is sent, in milliseconds. */
+  /** The time to wait for a first delta before one more request is sent, in milliseconds. */
   readonly afterMs: number;
   /** Maximum number of requests for one answer. Default: 2. */
   readonly maxRequests?: number | undefined;
@@ -17,9 +17,9 @@ export interface HedgeOptions {
 }
 
 /**
- * Sends a request again if the answer does not begin in time, and uses the answer that begins first.
- * The slower requests are aborted. What they used is part of the answer's usage and is listed in
- * `details.otherRequests`. With several providers, the requests go to them in turn.
+ * Sends a request again if the answer does not begin in time, and uses the answer that begins
+ * first. The slower requests are aborted. Their usage is part of the answer's usage, and
+ * `details.otherRequests` lists them. With several providers, the requests go to them in turn.
  *
  * @example
  * const provider = hedgeRequests(anthropic({ model: 'claude-sonnet-4-5' }), { afterMs: 8000 });
@@ -77,7 +77,7 @@ interface Opened {
 /** The requests for one answer. */
 class Race {
   readonly #create: (index: number) => Attempt | undefined;
-  /** Requests that have neither begun to answer nor failed. */
+  /** The requests that have neither started to answer nor failed. */
   readonly #running = new Map<Attempt, Promise<Opened>>();
   readonly #failed: OtherRequest[] = [];
   readonly #all: Attempt[] = [];
@@ -96,7 +96,9 @@ class Race {
     );
   }
 
-  /** The first request with content. If all fail, the last one to fail. */
+  /**
+   * Returns the first request with content. If all requests fail, returns the one that failed last.
+   */
   async winner(afterMs: number, maxRequests: number, clock: Clock): Promise<Opened> {
     for (;;) {
       const opened = await this.#next(this.#all.length < maxRequests ? afterMs : undefined, clock);
@@ -111,7 +113,7 @@ class Race {
     }
   }
 
-  /** Aborts the requests that did not win. Each promise resolves with what the request used. */
+  /** Aborts the requests that are not used. Each promise resolves with the usage of one request. */
   abandonOthers(winner: Attempt): readonly Promise<OtherRequest>[] {
     const losers = [...this.#running.keys()].filter((attempt) => attempt !== winner);
     return [
@@ -124,7 +126,10 @@ class Race {
     for (const attempt of this.#all) attempt.leave();
   }
 
-  /** Undefined if the time is over first. */
+  /**
+   * Returns the next request that starts to answer or fails. Returns undefined if the time is over
+   * first.
+   */
   async #next(ms: number | undefined, clock: Clock): Promise<Opened | undefined> {
     return within(Promise.race(this.#running.values()), ms, clock);
   }

@@ -19,16 +19,16 @@ export type RequestLogEntry = RequestLogHead &
     | {
         readonly type: 'request_finished';
         readonly afterMs: number;
-        /** Number of deltas. */
+        /** The number of deltas. */
         readonly deltas: number;
         readonly stop: Stop;
         readonly usage: Usage;
         readonly details?: ResponseDetails;
         readonly warnings?: readonly string[];
-        /** Without stack and cause, and without secrets. */
+        /** The error without its stack and cause, and without secrets. */
         readonly error?: ReturnType<ProviderError['toJSON']>;
       }
-    /** The caller left before the answer ended. */
+    /** The caller stopped reading before the answer ended. */
     | { readonly type: 'request_left'; readonly afterMs: number; readonly deltas: number }
   );
 
@@ -68,7 +68,7 @@ export function logRequests(provider: Provider, options: RequestLogOptions): Pro
       try {
         log(entry);
       } catch {
-        // A broken log must not break the request.
+        // The error is ignored, because a broken log must not break the request.
       }
     };
     const startedMs = clock.now();
@@ -96,7 +96,7 @@ export function logRequests(provider: Provider, options: RequestLogOptions): Pro
   return { ...logged, ...(provider.describe && { describe: provider.describe }) };
 }
 
-/** The provider's own fields can repeat content. */
+/** Returns the details without fields that can repeat content. */
 function withoutContent({ other: _own, stopSequence: _matched, ...details }: ResponseDetails) {
   return details;
 }

@@ -9,31 +9,31 @@ import { badOption, checkCounts, checkNames } from './check-options.ts';
 export interface RedactionRule {
   /** The text to replace. A string is matched literally. */
   readonly pattern: RegExp | string;
-  /** Default: `[redacted]`. */
+  /** The text that replaces each match. Default: `[redacted]`. */
   readonly replacement?: string | undefined;
   /**
-   * The longest text that the pattern can match, in characters, with the text around it that it
-   * looks at. While an answer streams, at most this much text is held back. Default: 256, or the
-   * length of the string.
+   * The length of the longest text that the pattern can match, in characters. It includes text
+   * around the match that the pattern checks. While an answer streams, at most this much text is
+   * held back. Default: 256, or the length of the string.
    */
   readonly maxLength?: number | undefined;
 }
 
 /** Options of `redactText`. */
 export interface RedactionOptions {
-  /** The rules. Each is applied to the result of the previous one. */
+  /** The rules. Each rule is applied to the result of the previous one. */
   readonly rules: readonly RedactionRule[];
-  /** What is redacted: what the provider receives, what it answers, or both. Default: both. */
+  /** Where text is redacted: in requests, in answers, or in both. Default: `both`. */
   readonly in?: 'request' | 'answer' | 'both' | undefined;
 }
 
 /**
- * Replaces texts in requests and in answers, for example keys or card numbers. A match is found also
- * if it is split over many deltas. Only the last characters of a part are held back, never the whole
- * part. Text, reasoning, structured output, metadata and parts of hosted tools are redacted.
+ * Replaces texts in requests and in answers, for example keys or card numbers. It also finds a
+ * match that is split over many deltas. It holds back only the last characters of a part, never the
+ * whole part. It redacts text, reasoning, structured output, metadata and parts of hosted tools.
  *
- * - The arguments of calls are redacted in requests and stay the same in answers, because the call
- *   would otherwise run with other arguments.
+ * - The arguments of calls are redacted in requests, but not in answers, because a call would run
+ *   with other arguments.
  * - A part that changed loses its provider state and its signature, which can contain the original.
  * - Log probabilities are removed from answers, because they repeat the text in pieces.
  *
@@ -84,12 +84,14 @@ function compiledRules(rules: readonly RedactionRule[]): readonly CompiledRule[]
   });
 }
 
-/** Applies one rule to a text that grows. Equal to one replacement in the whole text. */
+/**
+ * Applies one rule to a text that grows. The result is the same as a replacement in the whole text.
+ */
 class StreamedRule {
   readonly #rule: CompiledRule;
-  /** The text that is not emitted yet, with text before it that the pattern can look at. */
+  /** The text that is not emitted yet, and some text before it that the pattern can check. */
   #text = '';
-  /** The position in `#text` up to which everything is emitted. */
+  /** The position in `#text` up to which all text is emitted. */
   #done = 0;
   hasChanged = false;
 
@@ -107,8 +109,8 @@ class StreamedRule {
   }
 
   /**
-   * Emits everything up to the position from which a match could still change. A match that reaches
-   * the end of the text could grow.
+   * Returns the text up to the position from which a match could still change. A match at the end
+   * of the text could become longer.
    */
   #take(isEnd: boolean): string {
     const { pattern, replacement, maxLength } = this.#rule;
@@ -140,10 +142,13 @@ class StreamedRule {
   }
 }
 
-/** A match that is much longer than the rule says is replaced in pieces, so that memory is bounded. */
+/**
+ * Limits how much text is held for one match. A match that is much longer than the rule allows is
+ * replaced in pieces, so that the memory is bounded.
+ */
 const maxHeldMatches = 16;
 
-/** All rules one after the other. */
+/** Applies all rules, one after the other. */
 class StreamedRedaction implements PartTextChange {
   readonly #rules: readonly StreamedRule[];
 
@@ -184,7 +189,7 @@ async function* redactAnswer(
 
 type Redact = (text: string) => string;
 
-/** Redacts what is not streamed text. */
+/** Redacts a delta that is not streamed text. */
 function redactDelta(delta: Delta, redact: Redact): Delta {
   switch (delta.type) {
     case 'set_metadata':
@@ -212,7 +217,10 @@ function redacted(request: ModelRequest, redact: Redact): ModelRequest {
   return { ...request, items };
 }
 
-/** Returns the same part if nothing in it matches. Otherwise it has no provider state. */
+/**
+ * Returns the part with redacted content, without its provider state and signature. Returns the
+ * same part if nothing changes.
+ */
 function redactPart(part: Part, redact: Redact): Part {
   const { providerState: _own, metadata, ...content } = part;
   const changed = redactContent(content as Part, redact);
@@ -257,7 +265,7 @@ function redactContent(part: Part, redact: Redact): Part {
   }
 }
 
-/** Arguments stay valid JSON: only their strings are redacted. */
+/** Redacts arguments. They stay valid JSON, because only their strings are redacted. */
 function redactArguments(text: string, redact: Redact): string {
   try {
     return JSON.stringify(redactValue(JSON.parse(text) as JsonValue, redact));

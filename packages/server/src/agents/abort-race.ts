@@ -1,11 +1,11 @@
 import type { Clock } from '@millrace/log';
 
-/** The result of a race that the work lost. */
+/** The result of a race in which the signal or the timeout came before the work was done. */
 export const abandoned: unique symbol = Symbol('left');
 
 /**
- * Waits for `work`, or returns `abandoned` as soon as the signal is aborted. The work continues,
- * and its result is ignored.
+ * Returns the result of `work`. If the signal is aborted first, it returns `abandoned` at once. The work
+ * then continues, and its result is ignored.
  */
 export async function raceAbort<T>(
   work: Promise<T>,
@@ -15,7 +15,7 @@ export async function raceAbort<T>(
   return await watch.raceAbort(work);
 }
 
-/** Waits for `work`, or returns `abandoned` after `ms`. */
+/** Returns the result of `work`. If `work` takes longer than `ms`, it returns `abandoned`. */
 export async function raceTimeout<T>(
   work: Promise<T>,
   clock: Clock,
@@ -32,8 +32,8 @@ export async function raceTimeout<T>(
 }
 
 /**
- * Races many promises against one signal, such as the steps of a stream. It registers a single
- * listener.
+ * Races many promises against one signal, for example the steps of a stream. It adds only one listener to
+ * the signal.
  */
 export class AbortRace implements Disposable {
   readonly #signal: AbortSignal;
@@ -45,7 +45,7 @@ export class AbortRace implements Disposable {
     signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Waits for `work`, or returns `abandoned` as soon as the signal is aborted. */
+  /** Returns the result of `work`. If the signal is aborted first, it returns `abandoned` at once. */
   raceAbort<T>(work: Promise<T>): Promise<T | typeof abandoned> {
     return new Promise((resolve, reject) => {
       this.#abandon = () => resolve(abandoned);

@@ -25,10 +25,7 @@ interface DirectoryOptions {
 
 const namePattern = /^[a-z0-9-]{1,256}$/;
 
-/**
- * Resolves the id of an agent to the agent itself: one of this process, or a proxy for a remote
- * agent.
- */
+/** Finds agents by id. It returns an agent of this process, or a proxy for a remote agent. */
 export class AgentDirectory {
   readonly #options: DirectoryOptions;
   readonly #byName: ReadonlyMap<string, ServedAgent>;
@@ -41,7 +38,7 @@ export class AgentDirectory {
       throw new ServerError('conflict', 'Cannot serve two agents with the same name. Rename one');
   }
 
-  /** Stores the agents of this process. */
+  /** Stores the rows of this process's agents. */
   async start(): Promise<void> {
     for (const { name, description = '', type } of this.#byName.values()) {
       const acp_type = type === 'async' ? 'async' : 'sync';
@@ -59,14 +56,14 @@ export class AgentDirectory {
     return this.#byName.has(name);
   }
 
-  /** Returns undefined if the agent does not exist or does not run anywhere. */
+  /** Returns the agent. Returns undefined if the agent does not exist or if no process runs it. */
   async find(agentId: string): Promise<ResolvedAgent | undefined> {
     const stored = await this.#options.rows.find({ id: agentId });
     const agent = stored && this.#resolve(stored);
     return agent && { info: stored.info, agent };
   }
 
-  /** Throws if the agent does not exist or does not run anywhere. */
+  /** Returns the agent. Throws if the agent does not exist or if no process runs it. */
   async get(agentId: string): Promise<ResolvedAgent> {
     const stored = await this.#options.rows.get({ id: agentId });
     const agent = this.#resolve(stored);

@@ -33,7 +33,8 @@ export function agentService(options: AgentServiceOptions): AgentService {
       const { info } = await agents.get({ id });
       if (directory.isLocal(info.name)) throw ownAgentError(info.name);
       await agents.setStatus(id, 'Deleted', null);
-      // Also the tokens of its clients: an agent that registers with this name later is another one.
+      // The tokens of the deleted agent's clients are deleted too. If an agent registers with this name
+      // later, it is another agent.
       for (const token of await deleteAgentTokens(rows, id)) options.onTokenRevoked(token);
       return { id, message: `Agent ${info.name} was deleted` };
     },
@@ -51,7 +52,7 @@ export function agentService(options: AgentServiceOptions): AgentService {
   };
 }
 
-/** Makes the agent's key valid, and all its other keys invalid. */
+/** Stores the agent's new key and deletes all its other keys. */
 async function storeKey(
   { rows, agents, keys, onTokenRevoked }: AgentServiceOptions,
   { info: { id, name }, key }: Pick<StoredAgent, 'info' | 'key'>,

@@ -36,7 +36,7 @@ const emptyFields = {
   production_deployment_id: null,
 } as const;
 
-/** Maximum number of concurrent changes to retry after. */
+/** How often a write is retried because another request changed the row. */
 const maxAttempts = 20;
 
 /** Stores agents in the row store. */
@@ -83,7 +83,7 @@ export class AgentStore {
     }
   }
 
-  /** Stores an agent of this process. It keeps the id that it had before. */
+  /** Stores an agent of this process. If it was stored before, it keeps its id. */
   async registerLocal(
     agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
@@ -129,8 +129,8 @@ export class AgentStore {
   }
 
   /**
-   * Creates the agent, or replaces the agent with the same name. It retries if another request or
-   * another server changed the row, so that a key that was revoked meanwhile stays revoked.
+   * Creates the agent, or replaces the agent with the same name. It retries if another request or another
+   * server changed the row. If the key was revoked meanwhile, it stays revoked.
    */
   async #put(
     fields: Fields,
@@ -151,7 +151,7 @@ export class AgentStore {
     }
   }
 
-  /** Throws if the wanted id belongs to an agent with another name. */
+  /** Returns the wanted id, or a new id. Throws if the wanted id belongs to an agent with another name. */
   async #freeId(wantedId: string | undefined): Promise<string> {
     if (wantedId === undefined) return this.#ids.session();
     if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;

@@ -19,18 +19,16 @@ interface AnswerSource {
   readonly taskId: string;
   /** The state of the session before the answer. */
   readonly before: FoldState;
-  /** Returns true for the first record of the answer. Throws if there will be no answer. */
+  /** Returns whether a record is the first one of the answer. Throws if there will be no answer. */
   readonly isStart: (record: LogRecord, previous: LogRecord | undefined) => boolean;
   readonly run?: RunId | undefined;
-  /** Set if the answer is finished: all of it is on the log up to this offset. */
+  /** The offset of the answer's last record. Undefined if the answer is not finished. */
   readonly through?: number | undefined;
-  /**
-   * Aborted, with an error as reason, if the answer is lost and the log does not record its end.
-   */
+  /** Aborted if the answer is lost and the log does not contain its end. The abort reason is an error. */
   readonly lost: AbortSignal;
 }
 
-/** Reads an answer from the log. Every reader gets the stored records, at any time. */
+/** Returns an answer that is read from the log. Every reader gets the stored records, at any time. */
 export function answerFromLog(source: AnswerSource): Answer {
   return {
     ...{ taskId: source.taskId, run: source.run },
@@ -64,14 +62,14 @@ async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[
   return messagesOf(state).filter(isOfAnswer);
 }
 
-/** A message id contains its turn. */
+/** Returns the turn of a message. The message id contains it. */
 function turnOf(taskId: string, id: string | null): number {
   return Number(id?.slice(taskId.length + 1).split('.', 1)[0]);
 }
 
 /**
- * Yields the steps from the answer's first record to the end of its run. Then it throws the error
- * of a failed answer.
+ * Yields the steps from the answer's first record to the end of its run. If the answer failed, it then
+ * throws the error.
  */
 async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   const { taskId, before, isStart, lost } = source;
@@ -91,10 +89,9 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
       if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
       if (fact?.type !== 'run_finished') continue;
       const { reason, cause } = fact.stop;
-      // An error that was recovered from is not a failure of the answer.
+      // An error of a run that continued is not a failure of the answer.
       if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
-      // An incomplete answer must not look complete, in particular to a client that repeats its
-      // request.
+      // An incomplete answer must not look complete, especially to a client that repeats its request.
       if (cause === 'interrupted') throw interruptedAnswer(taskId);
       return;
     }
@@ -102,7 +99,7 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   throw lost.aborted ? lost.reason : logClosed(taskId);
 }
 
-/** Yields the stored batches. Unless the answer is finished, it also waits for new ones. */
+/** Yields the stored batches. If the answer is not finished, it also waits for new batches. */
 async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
   const { log, taskId, before, through, lost } = source;
   const session = sessionId(taskId);
@@ -134,7 +131,7 @@ function interruptedAnswer(taskId: string): ServerError {
   );
 }
 
-/** The error for a message that left the queue without an answer. */
+/** Returns the error for a message that was removed from the queue without an answer. */
 export function messageWithdrawn(taskId: string): ServerError {
   const message = `Cannot answer this message in task ${taskId}: it was withdrawn, or its task was closed, before the agent received it. Send it with another key`;
   return new ServerError('bad_state', message, { task: taskId });
@@ -145,7 +142,7 @@ function logClosed(taskId: string): ServerError {
   return new ServerError('unavailable', message, { task: taskId });
 }
 
-/** The error for a message that the run did not reach. */
+/** Returns the error for a message that was still in the queue when the run ended. */
 export function answerNotStarted(
   taskId: string,
   { stop, error }: Pick<RunResult, 'stop' | 'error'>,
@@ -161,15 +158,15 @@ export function answerNotStarted(
 }
 
 /**
- * The error for an answer that could not be stored, because the storage is full. `why` is the error of
- * the run, which says what was stored.
+ * Returns the error for an answer that could not be stored because the storage is full. `why` is the error
+ * message of the run, which says what was stored.
  */
 export function answerNotStored(taskId: string, why: string): ServerError {
   const message = `Cannot continue the answer of task ${taskId}: ${why}`;
   return new ServerError('storage_full', message, { task: taskId });
 }
 
-/** The error for an answer whose run failed without recording it on the log. */
+/** Returns the error for an answer whose run failed and could not write its end to the log. */
 export function answerLost(taskId: string, why: string): ServerError {
   const message = `Cannot continue the answer of task ${taskId}: its run failed (${why}). The partial answer is stored. Read the task's messages, or send another one`;
   return new ServerError(
@@ -181,14 +178,14 @@ export function answerLost(taskId: string, why: string): ServerError {
 }
 
 interface Waiter {
-  /** The key of the message's command. */
+  /** The key of the command that contains the message. */
   readonly key: string;
   readonly lost: AbortController;
 }
 
 /**
- * The requests that wait for answers of agent loops. A normal end is read from the log; waiters are
- * needed only for failures.
+ * The requests that wait for answers of agent loops. They read a normal end from the log. This class is
+ * needed only to report failures to them.
  */
 export class AnswerWaiters {
   readonly #byTask = new Map<string, Set<Waiter>>();
@@ -206,7 +203,7 @@ export class AnswerWaiters {
     if (waiters?.size === 0) this.#byTask.delete(taskId);
   }
 
-  /** Rejects the waiters for which `errorFor` returns an error. */
+  /** Rejects each waiter for which `errorFor` returns an error. */
   reject(taskId: string, errorFor: (key: string) => Error | undefined): void {
     for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) {
       const error = errorFor(waiter.key);
@@ -216,7 +213,10 @@ export class AnswerWaiters {
     }
   }
 
-  /** Rejects the waiters that have an error and forgets the others, whose end is on the log. */
+  /**
+   * Rejects each waiter for which `errorFor` returns an error. Then it removes all waiters, because the
+   * others find the end of their answer on the log.
+   */
   end(taskId: string, errorFor: (key: string) => Error | undefined): void {
     this.reject(taskId, errorFor);
     this.#byTask.delete(taskId);

@@ -10,15 +10,14 @@ interface Work {
 
 interface TaskWorkOptions {
   /**
-   * True for work that runs because the task was closed. Closing the task does not stop it.
-   * Default: false.
+   * True for work that runs because the task was closed. Closing the task does not stop such work. Default:
+   * false.
    */
   readonly isEnding?: boolean | undefined;
 }
 
 /**
- * Runs the work of tasks in this process. Each task has a queue, and its current work can be
- * stopped.
+ * Runs the work of tasks in this process. Each task has its own queue, and its current work can be stopped.
  */
 export class TaskQueues {
   readonly #clock: Clock;
@@ -27,7 +26,7 @@ export class TaskQueues {
   readonly #current = new Map<string, Work>();
   #isClosing = false;
 
-  /** `graceMs`: how long to wait for stopped work. */
+  /** Creates the queues. `graceMs` is how long to wait for work that was stopped, in milliseconds. */
   constructor(clock: Clock, graceMs: number) {
     this.#clock = clock;
     this.#graceMs = graceMs;
@@ -37,7 +36,7 @@ export class TaskQueues {
     return this.#isClosing;
   }
 
-  /** Tasks with current work, except work that runs because the task was closed. */
+  /** The tasks with current work. Work that runs because the task was closed does not count. */
   get activeTasks(): readonly string[] {
     return [...this.#current].flatMap(([taskId, { isEnding }]) => (isEnding ? [] : [taskId]));
   }
@@ -64,8 +63,8 @@ export class TaskQueues {
   }
 
   /**
-   * Stops the current work of a task and waits for its end, for a limited time. Queued work
-   * follows.
+   * Stops the current work of a task and waits for its end, but only for a limited time. Then the queued
+   * work starts.
    */
   async stop(taskId: string, kind: StopKind, message: string): Promise<void> {
     const work = this.#current.get(taskId);
@@ -85,7 +84,7 @@ export class TaskQueues {
     work: (signal: AbortSignal) => Promise<T>,
     { isEnding = false }: TaskWorkOptions,
   ): Promise<T> {
-    // The server may have started to close while the work was queued.
+    // The server may have started to close while this work waited in the queue.
     this.assertOpen();
     const controller = new AbortController();
     const done = work(controller.signal).finally(() => this.#current.delete(taskId));
@@ -94,10 +93,10 @@ export class TaskQueues {
   }
 }
 
-/** Maximum number of queued works per task. */
+/** Maximum number of queued pieces of work per task. */
 const maxQueuedWork = 100;
 
-/** Runs the work of one task, one after the other. */
+/** Runs the work of one task, one piece after another. */
 class TaskQueue {
   readonly #taskId: string;
   #last: Promise<unknown> = Promise.resolve();
@@ -127,10 +126,12 @@ function queueFull(taskId: string): ServerError {
   return new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 
-/** Why work was stopped. */
+/** The reason why work was stopped. */
 type StopKind = 'interrupt' | 'close_task' | 'close_server';
 
-/** The abort reason of stopped work. Its name is `AbortError`, as other code expects. */
+/**
+ * The abort reason of work that was stopped. Its name is `AbortError`, because other code checks this name.
+ */
 class StopError extends Error {
   override readonly name = 'AbortError';
   readonly kind: StopKind;

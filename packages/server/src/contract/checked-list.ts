@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A list schema for the body of a request. It reports only the first element that is not valid. A
- * body of 1 MiB can have a million of them, and to collect them all would keep the server busy for
- * seconds.
+ * Returns a list schema for the body of a request. It reports only the first invalid element. A body of 1
+ * MiB can have a million invalid elements. Collecting all of them would take seconds.
  */
 export function checkedList<Element extends z.ZodType>(
   element: Element,
@@ -16,7 +15,7 @@ export function checkedList<Element extends z.ZodType>(
   }, z.array(element).min(minLength).max(maxLength));
 }
 
-/** The same for an object whose values have one schema. */
+/** Returns the same kind of schema for an object whose values all have one schema. */
 export function checkedRecord<Value extends z.ZodType>(values: Value, maxSize: number) {
   return z.preprocess(
     (value, context) => {
@@ -33,7 +32,7 @@ export function checkedRecord<Value extends z.ZodType>(values: Value, maxSize: n
   );
 }
 
-/** Returns true if an element is not valid, and reports what is wrong with the first one. */
+/** Returns true if an element is invalid, and reports the first invalid element. */
 function hasFault(
   entries: Iterable<readonly [key: string | number, value: unknown]>,
   schema: z.ZodType,

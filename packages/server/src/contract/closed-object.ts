@@ -2,8 +2,8 @@ import { nearestNames } from '@millrace/core';
 import { z } from 'zod';
 
 /**
- * An object schema that refuses fields it does not have. A misspelled field that restricts a
- * request, such as `agent_nam`, must not be dropped silently. The error names the nearest field.
+ * Returns an object schema that refuses unknown fields. A misspelled field that restricts a request, such
+ * as `agent_nam`, must not be ignored silently. The error names the nearest known field.
  */
 export function closedObject<const Shape extends Readonly<Record<string, z.core.SomeType>>>(
   shape: Shape,
@@ -19,7 +19,7 @@ const maxShown = 3;
 function unknownFields(keys: readonly string[], shape: object): string {
   const known = Object.keys(shape);
   const shown = keys.slice(0, maxShown).map((key) => {
-    // Other keys may be content, which errors never repeat.
+    // A key in another form may be private content. Errors must never contain content.
     if (!/^\w{1,40}$/.test(key)) return 'another field';
     const [near] = nearestNames(key, known);
     return near === undefined ? key : `${key} (did you mean ${near}?)`;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { checkedList } from './checked-list.ts';
 import { closedObject } from './closed-object.ts';
 
-// zod's own `json` and `record` copy the value and drop the key `__proto__`, which is ordinary data
-// here. Input from the network was already parsed by core's `parseJson`, and the update writer
+// zod's `json` and `record` are not used here. They copy the value and remove the key `__proto__`, which is
+// ordinary data. Input from the network was already parsed by core's `parseJson`, and the update writer
 // checks the values of agents.
 
 export const jsonObjectSchema = z
@@ -70,7 +70,7 @@ const reasoningContent = z.object({
   content: z.array(z.string()).nullable().default(null),
 });
 
-/** The content of a message. Input may omit fields that have a default. */
+/** The schema of a message's content. Input may omit fields that have a default. */
 export const contentSchema = z.discriminatedUnion('type', [
   textContent,
   dataContent,
@@ -80,12 +80,12 @@ export const contentSchema = z.discriminatedUnion('type', [
 ]);
 
 const maxAttachments = 1000;
-/** Maximum number of pieces of reasoning. */
+/** Maximum number of reasoning pieces in a message. */
 const maxPieces = 10_000;
 
 /**
- * The same for the body of a request, which must not have other fields. Agents of newer versions
- * may send more fields in their updates; those are ignored.
+ * The same schema for the body of a request, which must not have unknown fields. In updates of agents,
+ * unknown fields are ignored, because agents of newer versions may send more fields.
  */
 export const contentBodySchema = z.discriminatedUnion('type', [
   closedObject({
@@ -106,7 +106,7 @@ export const contentBodySchema = z.discriminatedUnion('type', [
 
 /** The content of a stored message: text, data, tool request, tool response or reasoning. */
 export type Content = z.output<typeof contentSchema>;
-/** Content as a caller writes it. Fields with a default may be omitted. */
+/** The content of a message in the form that a caller writes. Fields with a default may be omitted. */
 export type ContentInput = z.input<typeof contentSchema>;
 /** The content of one type, such as `ContentOf<'text'>`. */
 export type ContentOf<Type extends Content['type']> = Extract<Content, { type: Type }>;

@@ -15,24 +15,24 @@ const usageSchema = z.object({
   billed: z.record(z.string(), count).optional(),
 });
 
-/** A summary of a task so far, folded from its log. */
+/** A summary of a task, computed from its log. */
 export const taskDigestSchema = z.object({
   task_id: z.string(),
   /** Names of the task's agents. */
   agents: z.array(z.string()),
   through: count,
-  /** False if the log is too long for one request. The next request continues reading. */
+  /** False if the log is too long for one request. The next request continues where this one stopped. */
   is_whole: z.boolean(),
-  /** `waiting`: a tool call waits for approval. */
+  /** The state of the task. `waiting` means that a tool call waits for an approval. */
   state: z.enum(['running', 'waiting', 'idle']),
-  /** Start time of the current run, in ms since 1970. */
+  /** When the current run started, in milliseconds since 1970. Null if no run is active. */
   running_since: z.int().nullable(),
-  /** Why the last run ended. */
+  /** The reason why the last run ended. Null if no run has ended. */
   stop: z
     .object({ reason: z.string(), raw: z.string().optional(), cause: z.string().optional() })
     .nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** Usage by provider and model. Null if the agent did not report them. */
+  /** Token usage by provider and model. `provider` and `model` are null if the agent did not report them. */
   usage: z.array(
     z.object({
       provider: z.string().nullable(),
@@ -45,7 +45,7 @@ export const taskDigestSchema = z.object({
 
 export type TaskDigest = z.output<typeof taskDigestSchema>;
 
-/** A past request to a model, rebuilt from the log. */
+/** A past request to a model. The server rebuilds it from the log. */
 export const pastRequestSchema = z.object({
   task_id: z.string(),
   turn: z.number(),
@@ -55,9 +55,9 @@ export const pastRequestSchema = z.object({
   model: z.string(),
   /** The URL without its query. Null if the request does not use a network. */
   url: z.string().nullable(),
-  /** The body as it would be sent. Null if it cannot be rebuilt. Headers are never included. */
+  /** The body that would be sent. Null if it cannot be rebuilt. Headers are never included. */
   body: jsonObjectSchema.nullable(),
-  /** Possible differences from the original request, as text for people. */
+  /** Texts for people that describe possible differences from the original request. */
   notes: z.array(z.string()),
 });
 

@@ -12,17 +12,17 @@ export const taskMessageSchema = z.object({
   updated_at: z.string().nullable().default(null),
 });
 
-/** A message of a task, as clients see it. */
+/** A message of a task, in the form that clients receive. */
 export type TaskMessage = z.output<typeof taskMessageSchema>;
 
-/** A text fragment. Absent and null both mean an empty fragment. */
+/** A text fragment. A missing fragment and null both mean an empty text. */
 const piece = z
   .string()
   .nullish()
   .transform((text) => text ?? '');
 const call = { tool_call_id: z.string(), name: z.string() };
 
-/** `data_delta` and `arguments_delta` are fragments of JSON text. */
+/** The new part of a message. `data_delta` and `arguments_delta` are fragments of JSON text. */
 const updateDeltaSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text_delta: piece }),
   z.object({ type: z.literal('data'), data_delta: piece }),
@@ -54,7 +54,7 @@ export const updateSchema = z.discriminatedUnion('type', [
     ...head,
     content: contentSchema,
     /**
-     * The message was removed. Its content is an empty text, for clients that do not read this
+     * Set if the message was removed. Its content is then an empty text, for clients that do not read this
      * field.
      */
     retracted: z.literal(true).optional(),
@@ -64,7 +64,7 @@ export const updateSchema = z.discriminatedUnion('type', [
 
 /** One change of a message while it streams: `start`, `delta`, `full` or `done`. */
 export type Update = z.output<typeof updateSchema>;
-/** An update as an agent sends it. Fields with a default may be omitted. */
+/** An update in the form that an agent sends. Fields with a default may be omitted. */
 export type UpdateInput = z.input<typeof updateSchema>;
 /** The new part of a streaming message. */
 export type UpdateDelta = z.output<typeof updateDeltaSchema>;

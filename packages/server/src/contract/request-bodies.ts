@@ -12,10 +12,10 @@ import { spanSchema } from './task.ts';
 
 const object = jsonObjectSchema;
 const id = z.string().min(1).max(1024).refine(isId, 'it has unprintable characters');
-/** A name: printable and at most 256 characters. */
+/** The schema of a name: printable characters, at most 256. */
 const name = z.string().min(1).max(256).refine(isId, 'it has unprintable characters');
 
-/** An ISO 8601 time. Without a time zone it is read as UTC, whatever the server's zone is. */
+/** The schema of an ISO 8601 time. A time without a time zone is UTC, independent of the server's zone. */
 const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(withZone);
 
 export const createTaskSchema = closedObject({
@@ -45,7 +45,7 @@ export const updateTaskSchema = closedObject({
 export const forkTaskSchema = closedObject({
   /** The item to answer again or to replace. Default: the last answer. */
   item_id: id.nullish(),
-  /** The content that replaces the item. */
+  /** The content that replaces the item. Default: the item is answered again. */
   content: contentSchema.nullish(),
 });
 
@@ -74,8 +74,9 @@ export const updateMessagesSchema = closedObject({
 export const createStateSchema = closedObject({ task_id: id, agent_id: id, state: object });
 
 /**
- * `version` is the version that the state must still have. Optional. Agentex clients repeat the ids
- * of the task and the agent; they must be those of the state.
+ * The body that changes a state. `version` is optional. If it is given, the stored state must still have
+ * this version. Agentex clients also send the ids of the task and the agent, which must be those of the
+ * state.
  */
 export const updateStateSchema = closedObject({
   state: object,
@@ -121,7 +122,7 @@ export const registerBuildSchema = closedObject({
   description: z.string(),
   registration_metadata: object.nullish(),
   agent_input_type: z.enum(['text', 'json']).nullish(),
-  /** Agentex clients send it. The server does not read it. */
+  /** A field that Agentex clients send. The server ignores it. */
   principal_context: jsonValueSchema.optional(),
 });
 
@@ -159,20 +160,21 @@ function withZone(text: string): string {
 const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
 const reason = z.string().max(4096).nullish();
 
-/** A command for an agent loop. */
+/** The schemas of commands for an agent loop. */
 const commands = [
-  /** Starts a turn when the current run would end. */
+  /** A message. It starts a turn when the current run would end. */
   closedObject({ type: z.literal('message'), content: contentSchema }),
-  /** Joins the next model request of the current run. */
+  /** A message that joins the next model request of the current run. */
   closedObject({ type: z.literal('steer'), content: contentSchema }),
   closedObject({
     type: z.literal('approve'),
     ...call,
-    /** Replaces the input of the call. */
+    /** Replaces the input of the tool call. */
     input: jsonValueSchema.optional(),
     /**
-     * Also approves later calls that match the same rule: until this time (ms since 1970), or for
-     * the rest of the session. Refused together with `input`: the rule is about the model's input.
+     * Also approves later calls that match the same rule. The value is a time in milliseconds since 1970,
+     * or `session` for the rest of the session. It cannot be combined with `input`, because the rule is
+     * about the input that the model wrote.
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
   }).refine(({ input, until }) => input === undefined || until == null, {
@@ -181,7 +183,7 @@ const commands = [
       'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
-  /** The output of a tool that the client runs, or the error with which it failed. */
+  /** The output of a tool that the client ran, or the error with which the tool failed. */
   closedObject({
     type: z.literal('tool_output'),
     ...call,
@@ -191,11 +193,11 @@ const commands = [
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),
   /**
-   * Removes a message that is still queued. `key` is the idempotency key of the request, or the key
+   * Removes a message that is still in the queue. `key` is the idempotency key of the request, or the key
    * on the log.
    */
   closedObject({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
-  /** Ends a lasting approval that was given by this rule. */
+  /** Ends a standing approval that was given with this rule. */
   closedObject({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
 ] as const;
 
@@ -203,7 +205,7 @@ export const commandSchema = z.discriminatedUnion('type', commands, {
   error: ({ code, input }) => (code === 'invalid_union' ? unknownCommandType(input) : undefined),
 });
 
-/** Names the type that the client sent, and the types that exist. */
+/** Returns an error message with the type that the client sent and the types that exist. */
 function unknownCommandType(input: unknown): string {
   const { type = null } = (input ?? {}) as { readonly type?: unknown };
   const known = commands.map(({ shape }) => shape.type.value).join(', ');

@@ -1,68 +1,74 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
-/** The tables of a row store. They hold everything that is looked up instead of streamed. */
+/** The tables of a row store. They contain data that is looked up and not streamed. */
 export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
 
-/** One stored document. */
+/** A row: one stored document with its keys. */
 export interface Row {
   readonly id: string;
-  /** 1 for a new row. Each change adds one. */
+  /** The version of the row. A new row has version 1, and each change adds one. */
   readonly version: number;
-  /** Milliseconds since 1970. */
+  /** When the row was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The fields that queries can select by: `name`, `task_id`, `agent_id`, `status` and so on. */
+  /** The fields by which queries can select rows: `name`, `task_id`, `agent_id`, `status` and so on. */
   readonly keys: Readonly<Record<string, string>>;
-  /** The document itself. Queries cannot select by it. */
+  /** The document itself. Queries cannot select rows by its content. */
   readonly data: JsonObject;
   /**
-   * The epoch of the run that may change the row because of its progress. 0: no run has claimed the
-   * row. A write with a lower epoch is refused.
+   * The epoch of the run that may change the row. 0 means that no run has claimed the row. A write with a
+   * lower epoch is refused.
    */
   readonly epoch: number;
 }
 
-/** A row as a store keeps it, with its texts unparsed. Backups contain it. */
+/**
+ * A row in the form in which a store keeps it. Its keys and its document are JSON texts. Backups contain
+ * such rows.
+ */
 export interface StoredRow {
   readonly table: string;
   readonly id: string;
   readonly version: number;
-  /** Milliseconds since 1970. */
+  /** When the row was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** JSON of the keys and of the document. */
+  /** The JSON texts of the keys and of the document. */
   readonly keys: string;
   readonly data: string;
-  /** The epoch of the run that wrote the row last. 0 if no run did. */
+  /** The epoch of the run that wrote the row last. 0 if no run wrote it. */
   readonly epoch: number;
 }
 
 /** Selects and sorts the rows of a table. */
 export interface RowQuery {
-  /** Keys that a row must have, with these values. Default: all rows. */
+  /** The keys and values that a row must have. Default: all rows. */
   readonly where?: Readonly<Record<string, string>> | undefined;
-  /** Default: `createdAt`. */
+  /** The time by which rows are sorted. Default: `createdAt`. */
   readonly orderBy?: 'createdAt' | 'updatedAt' | undefined;
-  /** Default: `asc`. */
+  /** The direction of the order. Default: `asc`. */
   readonly direction?: 'asc' | 'desc' | undefined;
   /** Maximum number of rows. Default: 50. */
   readonly limit?: number | undefined;
   /** Number of rows to skip. Default: 0. */
   readonly offset?: number | undefined;
-  /** Continue after this row in the given order. The row may have been deleted since. */
+  /**
+   * Returns only the rows after this position in the order. The row at this position may have been deleted.
+   * Default: starts with the first row.
+   */
   readonly after?: { readonly at: number; readonly id: string } | undefined;
 }
 
 /** Options of `Rows.put`. */
 export interface PutOptions {
   /**
-   * Write only if the row has this version. 0: only if the row does not exist. Default: always
-   * write.
+   * Writes only if the stored row has this version. 0 means that the row must not exist. Default: always
+   * writes.
    */
   readonly ifVersion?: number | undefined;
   /**
-   * The epoch of the run that the change follows from. The write is refused with `fenced` if a later
-   * run has claimed the row. Default: the change does not follow from a run and is not refused.
+   * The epoch of the run that causes the change. The write is refused with `fenced` if a later run has
+   * claimed the row. Default: no run causes the change, and it is not refused.
    */
   readonly epoch?: number | undefined;
 }
@@ -70,39 +76,40 @@ export interface PutOptions {
 /** Options of `Rows.claim`. */
 export interface ClaimOptions {
   /**
-   * Replaces exactly this stored epoch, even if it is higher: it belongs to a log that was replaced
-   * by an older copy. Default: only a lower epoch is replaced.
+   * Replaces the stored epoch if it has exactly this value, even if it is higher than the new epoch. This
+   * is needed after the log was replaced by an older copy. Default: only a lower epoch is replaced.
    */
   readonly replacing?: number | undefined;
 }
 
 /**
- * A store of small documents by table and id, with a few keys to query by. Implement it to use
- * another database; the suite in `@millrace/server/suite` checks an implementation.
+ * Stores small documents by table and id, with a few keys for queries. Implement it to use another
+ * database. The suite in `@millrace/server/suite` checks an implementation.
  */
 export interface Rows {
-  /** Returns undefined if the row does not exist. */
+  /** Returns a row. Returns undefined if the row does not exist. */
   get(table: Table, id: string): Promise<Row | undefined>;
   /** Returns one page of rows. */
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**
-   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or
-   * if another row has the same unique key, and `fenced` if the row has a higher epoch than
+   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or if
+   * another row has the same unique key. Throws `fenced` if the row has a higher epoch than
    * `options.epoch`.
    */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
   /**
-   * Stores that the run with this epoch is now the one that may change the row, and returns the row.
-   * The version and the times stay the same. An epoch that is not higher than the stored one changes
-   * nothing. Returns undefined if the row does not exist.
+   * Stores that only the run with this epoch, or a later one, may change the row. Returns the row. The
+   * version and the times of the row do not change. If the epoch is not higher than the stored one, nothing
+   * is stored. Returns undefined if the row does not exist.
    */
   claim(table: Table, id: string, epoch: number, options?: ClaimOptions): Promise<Row | undefined>;
   /**
-   * Returns a text that differs after any process may have changed a row of the table. Optional:
-   * implement it only if it is almost free. Pollers skip their query while the text stays the same.
+   * Returns a text that changes whenever a process may have changed a row of the table. This method is
+   * optional. Implement it only if it costs almost nothing. Pollers skip their query while the text stays
+   * the same.
    */
   stamp?(table: Table): Promise<string>;
-  /** Returns false if the row does not exist. */
+  /** Deletes a row. Returns false if the row does not exist. */
   delete(table: Table, id: string): Promise<boolean>;
   /** Closes the store. Every later call throws `closed`. */
   close(): Promise<void>;
@@ -112,9 +119,9 @@ export interface Rows {
 export type RowsErrorCode =
   /** The row has another version, or another row has the same name. */
   | 'conflict'
-  /** The run that the change follows from was taken over by a later one. Nothing was stored. */
+  /** A later run has claimed the row. Nothing was stored. */
   | 'fenced'
-  /** An id, key, value or query that the store cannot accept. */
+  /** The store cannot accept this id, key, value or query. */
   | 'bad_row'
   | 'closed'
   /** The disk or the file failed. */
@@ -125,7 +132,7 @@ export type RowsErrorCode =
   /** A later version of Millrace wrote the store. */
   | 'too_new';
 
-/** An error of a row store. Its `code` says what to do. */
+/** An error of a row store. Its `code` says what happened. */
 export class RowsError extends MillraceError<RowsErrorCode> {
   constructor(
     code: RowsErrorCode,

@@ -9,15 +9,15 @@ import type { AgentInfo, SpanInfo, Task, TaskEvent } from './task.ts';
 export type ServedAgent = SyncAgent | AsyncAgent | LoopAgent;
 
 interface NamedAgent {
-  /** Lower case letters, digits and hyphens. */
+  /** The name of the agent. It has lower case letters, digits and hyphens. */
   readonly name: string;
-  /** Shown to clients. Default: empty. */
+  /** A description that clients see. Default: empty. */
   readonly description?: string | undefined;
 }
 
 /**
- * An agent that answers each message with a stream of updates. The server accumulates and stores
- * them.
+ * An agent that answers each message with a stream of updates. The server combines the updates into
+ * messages and stores them.
  */
 export interface SyncAgent extends NamedAgent {
   readonly type: 'sync';
@@ -29,32 +29,35 @@ export interface SyncAgent extends NamedAgent {
 }
 
 /**
- * An agent that receives events and writes messages by itself. A task's events arrive in order, one
- * at a time.
+ * An agent that receives events and decides when to write messages. A task's events arrive in order, one at
+ * a time.
  */
 export interface AsyncAgent extends NamedAgent {
   readonly type: 'async';
   /** Called once after a task was created. Default: not called. */
   readonly onTaskCreate?: ((context: HandlerContext) => Promise<void>) | undefined;
-  /** Handles one event. An exception fails the task. */
+  /** Handles one event. If it throws, the task fails. */
   readonly onEvent: (event: TaskEvent, context: HandlerContext) => Promise<void>;
-  /** Called when the task is cancelled, after `context.signal` has stopped the current handler. */
+  /**
+   * Called when the task is cancelled. Before this call, `context.signal` has stopped the current handler.
+   * Default: not called.
+   */
   readonly onCancel?: ((context: HandlerContext) => Promise<void>) | undefined;
 }
 
 /**
- * An agent loop from `@millrace/agent`. Each message starts a run; input during a run steers it or
- * waits in the queue.
+ * An agent loop from `@millrace/agent`. Each message starts a run. Input during a run steers it or waits in
+ * the queue.
  */
 export interface LoopAgent extends NamedAgent {
   readonly type: 'loop';
-  /** The agent loop. It must use the log of the server. */
+  /** The agent loop. It must use the same log as the server. */
   readonly agent: Agent;
 }
 
-/** The tools that a handler of a sync or async agent works with. */
+/** The objects that a handler of a sync or async agent uses. */
 export interface HandlerContext {
-  /** The task as it was when the handler was called. */
+  /** The task at the moment when the handler was called. */
   readonly task: Task;
   readonly agent: AgentInfo;
   /** Aborted when the task is interrupted or cancelled, and when the server closes. */
@@ -68,7 +71,7 @@ export interface HandlerContext {
   /** Records spans. */
   readonly tracing: Tracing;
   /**
-   * The trace that the caller's request belongs to, if it named one. Use it for the handler's own
+   * The trace of the caller's request. Undefined if the request named none. Use it for the handler's own
    * requests. `stream.auto` sends it, and new spans belong to it unless they name a parent.
    */
   readonly trace?: TraceContext | undefined;
@@ -92,7 +95,7 @@ export interface HandlerState {
   get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
   /**
    * Stores the state and returns its new version. Throws `conflict` if the stored version is not
-   * `ifVersion`; 0 means that no state exists yet.
+   * `ifVersion`. With `ifVersion: 0`, no state may exist yet.
    */
   set(value: JsonObject, options?: { readonly ifVersion?: number }): Promise<number>;
 }
@@ -106,25 +109,25 @@ export interface HandlerEvents {
   }): Promise<readonly TaskEvent[]>;
 }
 
-/** Records what a handler does as spans. */
+/** Records the work of a handler as spans. */
 export interface Tracing {
-  /** Starts a span now. End it with `end` or with `await using`. */
+  /** Starts a span now. End it with `end`, or declare it with `await using`. */
   span(name: string, options?: SpanOptions): Promise<Span>;
 }
 
 /** Options of a new span. */
 export interface SpanOptions {
-  /** The parent span or its id. Default: the run, if the request named a trace. */
+  /** The parent span or its id. Default: the run's span if the request named a trace, otherwise none. */
   readonly parent?: Span | string | undefined;
-  /** Stored with the span. It is not exported. Default: none. */
+  /** Data that is stored with the span and not exported. Default: none. */
   readonly input?: JsonObject | undefined;
 }
 
-/** A span that was started and not ended yet. */
+/** A span that has started. */
 export interface Span extends AsyncDisposable {
   readonly id: string;
   readonly traceId: string;
-  /** The W3C trace context for request headers. */
+  /** The value of the W3C header `traceparent` for requests. */
   readonly traceparent: string;
   /** `traceparent` together with `tracestate`, for `agent.run` and `provider.stream`. */
   readonly trace: TraceContext;
@@ -135,16 +138,16 @@ export interface Span extends AsyncDisposable {
 /** Streams messages of a handler to the clients. */
 export interface Streaming {
   /**
-   * Sends a request to a provider and publishes its stream: each part becomes a message with its
-   * start, deltas and done, and is stored. Returns all of these messages and the last one. Aborting
-   * the handler aborts the request.
+   * Sends a request to a provider and publishes its stream. Each part becomes a message with a start,
+   * deltas and an end, and is stored. Returns all of these messages. Aborting the handler aborts the
+   * request.
    */
   auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<SentMessages>;
-  /** Publishes a provider stream that the handler has started itself. */
+  /** Publishes a provider stream that the handler has already started. */
   auto(steps: AsyncIterable<StreamStep>): Promise<SentMessages>;
   /**
-   * Opens a message that the handler writes update by update. With `await using` it closes itself.
-   * Errors of the handler are not caught.
+   * Opens a message that the handler writes update by update. If it is declared with `await using`, it is
+   * closed at the end of the block. Errors of the handler are not caught.
    */
   open(
     content: ContentInput,
@@ -152,25 +155,25 @@ export interface Streaming {
   ): Promise<OpenMessage>;
 }
 
-/** The messages that `stream.auto` has created. */
+/** The messages that `stream.auto` created. */
 export interface SentMessages {
   readonly messages: readonly TaskMessage[];
-  /** The last message, or undefined if the stream had no parts. */
+  /** The last message. Undefined if the stream had no parts. */
   readonly final: TaskMessage | undefined;
 }
 
-/** Receives each update after it is stored. */
+/** A function that receives each update after it is stored. */
 export type UpdateSink = (update: Update) => void | Promise<void>;
 
 /** A message that a handler writes update by update. */
 export interface OpenMessage extends AsyncDisposable {
-  /** The message as of its start, or complete after it was closed. */
+  /** The message at its start. After it was closed, the complete message. */
   readonly message: TaskMessage;
   /**
-   * Writes one update of this message. The server replaces `index` of the update by the index of
-   * the message.
+   * Writes one update of this message. The server sets the `index` of the update to the index of the
+   * message.
    */
   write(update: UpdateInput): Promise<void>;
-  /** Closes the message with the written content, or with this content instead. */
+  /** Closes the message. Its content is what was written, or `content` if it is given. */
   close(content?: Content): Promise<TaskMessage>;
 }

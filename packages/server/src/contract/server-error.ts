@@ -43,7 +43,7 @@ export type ServerErrorCode = keyof typeof statusCodes;
 export interface ServerErrorOptions extends ErrorOptions {
   /** Details for programs. They never contain content of tasks. */
   readonly details?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** When the client may try again. Default: no hint. */
+  /** After how many milliseconds the client may try again. Default: no hint. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class ServerError extends MillraceError<ServerErrorCode> {
 
 const maxLength = 2000;
 
-/** Returns the message of any thrown value, for status texts and diagnostics. */
+/** Returns the message of any thrown value. It is used in status texts and diagnostics. */
 export function errorReason(error: unknown): string {
   const text =
     error instanceof Error
@@ -87,7 +87,7 @@ export function errorReason(error: unknown): string {
   return text.slice(0, maxLength);
 }
 
-/** Returns a code for any thrown value, for programs. */
+/** Returns a code for any thrown value, which programs can compare. */
 export function errorCode(error: unknown): string {
   if (error instanceof ProviderError) return error.kind;
   const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;

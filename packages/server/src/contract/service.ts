@@ -16,10 +16,13 @@ import type {
 } from './task.ts';
 
 /**
- * The operations behind the HTTP routes, with the types of the wire. Every refusal is a
- * `ServerError`: `not_found` for an unknown or deleted resource, `bad_state` for an operation that
- * the state does not allow, `conflict` for a concurrent change, and `agent_failed` for a handler
- * that threw.
+ * The operations behind the HTTP routes. Their types are those of requests and responses. A refused
+ * operation throws a `ServerError` with one of these codes:
+ *
+ * - `not_found`: the resource is unknown or was deleted.
+ * - `bad_state`: the state of the resource does not allow the operation.
+ * - `conflict`: another client changed the resource at the same time.
+ * - `agent_failed`: a handler of the agent threw.
  */
 export interface TaskService {
   readonly agents: AgentService;
@@ -31,12 +34,12 @@ export interface TaskService {
   readonly trackers: TrackerService;
 }
 
-/** Names a resource by its id or by its name. */
+/** Identifies a resource by its id or by its name. */
 export type Ref = { readonly id: string } | { readonly name: string };
 
 /**
- * Selects one page of a list. `cursor` (from `next`) takes precedence over `pageNumber`, which
- * starts at 1.
+ * Selects one page of a list. If `cursor` is given, `pageNumber` is ignored. A cursor comes from the `next`
+ * of the previous page. Page numbers start at 1.
  */
 export interface PageQuery {
   readonly limit: number;
@@ -48,7 +51,7 @@ export interface PageQuery {
 
 export interface ListPage<T> {
   readonly data: readonly T[];
-  /** The cursor of the next page; null on the last page. */
+  /** The cursor of the next page. Null on the last page. */
   readonly next: string | null;
 }
 
@@ -63,43 +66,47 @@ export interface AgentService {
   get(ref: Ref): Promise<AgentInfo>;
   delete(id: string): Promise<DeleteResult>;
   registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
-  /** Creates the agent, or replaces the agent with the same name. The key is returned only here. */
+  /** Creates the agent, or replaces the agent with the same name. Only this call returns the key. */
   register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
-/** What a request carries besides its body. */
+/** The data of a request that is not in its body. */
 export interface RequestMetadata {
-  /** Idempotency key: a repeated request has no further effect. */
+  /** The idempotency key. A repeated request with the same key has no further effect. */
   readonly key?: string | undefined;
   /** The trace that the work belongs to. */
   readonly trace?: TraceContext | undefined;
-  /** The user who owns a task that the request creates. Default: nobody. */
+  /** The user who will own the task that the request creates. Default: the task has no owner. */
   readonly owner?: string | undefined;
 }
 
 export interface TasksService {
   /**
-   * Creates a task. If the name exists, that task is returned, with `params` replaced if given. A
-   * repeated key returns the task that it created, in its current state. If that task was deleted,
-   * the key is `not_found`.
+   * Creates a task. If the name exists, that task is returned, and its `params` are replaced if they are
+   * given. If the key was used before, the task that it created is returned in its current state. If that
+   * task was deleted, the call throws `not_found`.
    */
   create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
   /**
-   * Stores the message and starts the answer. Creates a task if no known id or name is given. A
-   * repeated key returns the existing answer, whatever state the task has now, unless it was deleted.
+   * Stores the message and starts the answer. Creates a task if no known id or name is given. If the key
+   * was used before, the existing answer is returned, independent of the task's status. A deleted task
+   * throws `not_found`.
    */
   sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
   /**
-   * Sends an event. A repeated key returns the event that it created. `task_id` or `task_name` is
-   * required.
+   * Sends an event. If the key was used before, the event that it created is returned. `task_id` or
+   * `task_name` is required.
    */
   sendEvent(agentId: string, body: bodies.SendEvent, sent?: RequestMetadata): Promise<TaskEvent>;
   /** Queues a command for the agent loop that drives the task. */
   submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
-  /** Copies the task up to an item into a new task, in which an agent loop continues. */
+  /** Copies the task up to an item into a new task. An agent loop continues in the new task. */
   fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
-  /** Returns the user who owns a task. Undefined: nobody. Throws `not_found`. */
+  /**
+   * Returns the user who owns a task. Returns undefined if the task has no owner. Throws `not_found` if the
+   * task does not exist.
+   */
   ownerOf(taskId: string): Promise<string | undefined>;
   /** Rebuilds a past model request of an agent loop from the log. */
   request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
@@ -119,20 +126,22 @@ export interface TaskQuery extends PageQuery {
   readonly agentId?: string | undefined;
   readonly owner?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** The task's metadata must have all of these fields. */
+  /** Fields that the task's metadata must have, with these values. */
   readonly metadata?: JsonObject | undefined;
-  /** Text that the task's title, name or id must contain, in any letter case. */
+  /** A text that the task's title, name or id must contain. Upper and lower case are equal. */
   readonly search?: string | undefined;
 }
 
-/** Two views of one answer. The answer continues whether or not a client reads it. */
+/**
+ * An answer, which can be read as updates or as messages. The answer continues even if no client reads it.
+ */
 export interface Answer {
   readonly taskId: string;
-  /** The run that produces the answer, for sync agents. */
+  /** The run that produces the answer. Only answers of sync agents have it. */
   readonly run?: RunId | undefined;
   /**
-   * Yields the answer's updates from the first one on. Leaving the iteration does not stop the
-   * answer. At its end it throws the error of a failed answer.
+   * Yields all updates of the answer, starting with the first one. Ending the iteration does not stop the
+   * answer. If the answer failed, the iteration throws the error at its end.
    */
   updates(): AsyncIterable<Update>;
   /** Returns the agent's messages when all of them are done. */
@@ -146,7 +155,10 @@ export interface SubmitResult {
 
 export interface MessageService {
   list(query: MessageQuery): Promise<ListPage<TaskMessage>>;
-  /** Newest first for `older`, oldest first for `newer`. `next` is the cursor of the next page. */
+  /**
+   * Returns a page of messages: newest first for `older`, oldest first for `newer`. `next` is the cursor of
+   * the next page.
+   */
   page(query: MessagePageQuery): Promise<ListPage<TaskMessage>>;
   get(id: string): Promise<TaskMessage>;
   create(body: bodies.CreateMessage): Promise<TaskMessage>;
@@ -186,7 +198,7 @@ export interface StateService {
   get(id: string): Promise<TaskState>;
   list(query: TaskFilter): Promise<ListPage<TaskState>>;
   update(id: string, body: bodies.UpdateState): Promise<TaskState>;
-  /** Returns the deleted state. */
+  /** Deletes a state and returns it. */
   delete(id: string): Promise<TaskState>;
 }
 
@@ -208,15 +220,15 @@ interface SpanQuery extends PageQuery {
 }
 
 export interface TrackerService {
-  /** `id` is the tracker's id or the task's id. */
+  /** Returns a tracker. `id` is the tracker's id or the task's id. */
   get(id: string): Promise<Tracker>;
   list(query: TaskFilter): Promise<ListPage<Tracker>>;
   update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
 }
 
 /**
- * The resources that a caller may access: all, those of one agent, those of one task, or the tasks
- * that one user of an application created. A user can use all agents.
+ * The resources that a caller may access: all resources, those of one agent, those of one task, or the
+ * tasks that one user of an application created. A user can also use all agents.
  */
 export type Scope =
   | { readonly kind: 'all' }
@@ -224,21 +236,21 @@ export type Scope =
   | { readonly kind: 'user'; readonly user: string }
   | { readonly kind: 'task'; readonly taskId: string };
 
-/** What a caller may do: where, whether it may change something, and until when. */
+/** The rights of a caller: which resources it may access, whether it may change them, and until when. */
 export interface Grant {
   readonly scope: Scope;
   /** True if the caller may only read. */
   readonly isReadOnly: boolean;
-  /** Milliseconds since 1970. Null: the grant does not expire. */
+  /** When the grant expires, in milliseconds since 1970. Null if it does not expire. */
   readonly expiresAt: number | null;
   /**
-   * True if the caller is the agent of the scope, with the key that it got when it registered. False
-   * for clients of the agent.
+   * True if the caller is the agent of the scope and uses the key from its registration. False for clients
+   * of the agent.
    */
   readonly isAgentKey: boolean;
 }
 
-/** The grant of an operator: everything, without an end. */
+/** The grant of an operator: access to everything, without an end. */
 export const fullGrant: Grant = {
   ...{ scope: { kind: 'all' }, isReadOnly: false, expiresAt: null, isAgentKey: false },
 };

@@ -3,28 +3,29 @@ import type { Frame } from '@millrace/core/streams';
 import type { HttpResponse } from './http.ts';
 
 /**
- * Translates the log into frames of one format. A view is pure: the same records give the same
- * frames, wherever a viewer starts.
+ * Translates the log into frames of one format. A view is pure. The same records always give the same
+ * frames, even if viewers start at different offsets.
  */
 export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';
   /**
-   * The frames of one record. An append, even one that was merged from several, becomes at most one
-   * frame.
+   * Returns the frames of one record. An append becomes at most one frame, even if it was merged from
+   * several appends.
    */
   frames(before: FoldState, record: LogRecord, after: FoldState): readonly Frame[];
   /**
-   * The frames that replace everything before `state`, for a viewer that connects without a cursor.
+   * Returns frames that describe the whole `state`. A viewer that connects without a cursor receives them
+   * instead of the earlier records.
    */
   restate(state: FoldState): readonly Frame[];
   /**
-   * If present, a batch is encoded as a whole instead of record by record. Its end is then the only
-   * position to resume at.
+   * Encodes a whole batch. If a view has this method, `frames` is not called for single records. A viewer
+   * can then resume only at the end of a batch.
    */
   batch?(batch: Batch): readonly Frame[];
   /**
-   * True if the view understands snapshots. A viewer without a cursor then receives the records
-   * themselves, with finished turns settled, and `restate` is not called.
+   * True if the view can show snapshot records. A viewer without a cursor then receives the records with
+   * finished turns settled, and `restate` is not called.
    */
   readonly settles?: boolean;
 }
@@ -35,8 +36,8 @@ interface StreamRequest {
   readonly taskId: string;
   readonly view: ViewName;
   /**
-   * The position to continue after, `offset` or `offset.k`. If absent, the current state is
-   * restated.
+   * The position after which the stream starts: `offset` or `offset.k`. If it is undefined, the stream
+   * starts with the current state.
    */
   readonly from?: string | undefined;
   readonly response: HttpResponse;
@@ -44,8 +45,8 @@ interface StreamRequest {
 
 /** Serves `GET /tasks/{task_id}/stream`. */
 export interface TaskStreams {
-  /** Throws before anything is written, or resolves when the stream is over. */
+  /** Streams a task. Throws before anything is written, or resolves when the stream has ended. */
   serve(request: StreamRequest): Promise<void>;
-  /** Ends all streams with a hint to reconnect. */
+  /** Ends all streams. Clients receive a hint to reconnect. */
   close(): Promise<void>;
 }

@@ -10,41 +10,41 @@ import type {
 } from '@millrace/core';
 
 /**
- * The only writer of a task's session in this process, for sync and async agents. It takes the
- * lease at the first write and releases it when nothing was written for a while.
+ * The only writer of a task's session in this process. Sync and async agents use it. It takes the lease at
+ * the first write, and releases it after a period without writes.
  */
 export interface TaskJournal {
   readonly taskId: string;
-  /** Returns the state after the last append, or reads it from the log. */
+  /** Returns the state after the last append. If the journal has no state, it reads the log. */
   state(): Promise<FoldState>;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
   /**
-   * Starts a run of one turn: an answer to a message, or the handling of an event. Only one turn is
-   * active at a time. The drafts of `about` are written in the same batch as the start of the run.
+   * Starts a run with one turn. The turn answers a message or handles an event. Only one turn is active at
+   * a time. `about` returns drafts that are written in the same batch as the start of the run.
    */
   beginTurn(
     about?: (runId: RunId) => readonly DraftRecord[],
     trace?: TraceContext,
   ): Promise<JournalTurn>;
-  /** Removes a command from the queue. `error` says why it had no effect. */
+  /** Removes a command from the queue. `error` is the reason why the command had no effect. */
   consume(key: string, error?: ErrorInfo): Promise<void>;
   /** Completes pending writes and releases the lease. */
   close(): Promise<void>;
 }
 
-/** A turn that was started and not finished yet. */
+/** A turn that has started. */
 export interface JournalTurn {
   readonly turn: number;
   readonly attempt: number;
   readonly runId: RunId;
   /** The epoch of the lease under which the turn is written. */
   readonly epoch: number;
-  /** The turn's records follow this offset. */
+  /** The offset before the turn's first record. */
   readonly after: number;
   /** The trace that the run belongs to. */
   readonly trace?: TraceContext | undefined;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Ends the run. All items of the turn must be finished before. */
+  /** Ends the turn and its run. All items of the turn must be finished before. */
   finish(stop: Stop, error?: { readonly code: string; readonly message: string }): Promise<void>;
 }
 
@@ -53,6 +53,6 @@ export interface EventCommand {
   readonly type: 'event';
   readonly id: string;
   readonly content: JsonObject | null;
-  /** A `TraceContext`: the trace that the handling belongs to. */
+  /** The trace that the handling of the event belongs to. It has the fields of `TraceContext`. */
   readonly trace?: JsonObject;
 }

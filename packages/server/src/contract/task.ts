@@ -16,7 +16,7 @@ export const agentInfoSchema = z.object({
   production_deployment_id: z.string().nullable(),
 });
 
-/** A served agent, as clients see it. */
+/** A served agent, in the form that clients receive. */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
 export const taskStatusSchema = z.enum([
@@ -50,7 +50,7 @@ export const taskResponseSchema = taskSchema.extend({
 
 /** A task in a list. */
 export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
-  /** True while a run, a turn or a message is unfinished. Sent only if the client asks for it. */
+  /** True while a run, a turn or a message is not finished. It is sent only if the client requests it. */
   is_at_work: z.boolean().optional(),
   awaits_approval: z.boolean().optional().meta({
     description:
@@ -60,7 +60,7 @@ export const taskSummarySchema = taskResponseSchema.omit({ params: true }).exten
 
 /** The status of a task. */
 export type TaskStatus = z.output<typeof taskStatusSchema>;
-/** A task, as clients see it: one conversation with an agent. */
+/** A task, in the form that clients receive. A task is one conversation with an agent. */
 export type Task = z.output<typeof taskSchema>;
 export type TaskResponse = z.output<typeof taskResponseSchema>;
 export type TaskSummary = z.output<typeof taskSummarySchema>;
@@ -79,8 +79,8 @@ export const taskEventSchema = z.object({
 export type TaskEvent = z.output<typeof taskEventSchema>;
 
 /**
- * The state that an agent stores for a task. Each change increases `version`, so that clients can
- * detect concurrent changes.
+ * The state that an agent stores for a task. Each change increases `version`. With it, clients can detect
+ * concurrent changes.
  */
 export const taskStateSchema = z.object({
   id: z.string(),

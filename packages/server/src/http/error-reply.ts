@@ -7,8 +7,8 @@ import { type Method, Reply, type Route } from './route.ts';
 const invalidCode = 10_422;
 
 /**
- * Converts an error to a reply in the format of Agentex. The field `error` adds the error code and
- * details.
+ * Converts an error to a reply in the format of Agentex. The additional field `error` contains the error
+ * code and details.
  */
 export function errorReply(error: ServerError): Reply {
   const { status, message, code, details, retryAfterMs } = error;
@@ -31,7 +31,7 @@ function toSeconds(ms: number): string {
 }
 
 /**
- * The error that a client gets for an unexpected failure. It has no details, because they may
+ * Returns the error that a client gets for an unexpected failure. It has no details, because they may
  * contain private data.
  */
 export function internalError(requestId: string): ServerError {
@@ -39,7 +39,7 @@ export function internalError(requestId: string): ServerError {
   return new ServerError('internal', message, { requestId });
 }
 
-/** Server error codes for errors of lower layers, by error class and code. */
+/** The server's error codes for errors of lower layers, by error class and code. */
 const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
   RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
   LogError: {
@@ -68,39 +68,42 @@ export function asServerError(error: unknown): ServerError | undefined {
   return code && new ServerError(code, error.message, error.place, { cause: error });
 }
 
-/** The message of the store has the path of its file, so it does not reach clients. */
+/**
+ * Returns the error for a full storage. The message of the store contains the path of a file, so clients
+ * must not see it.
+ */
 function storageFull(cause: Error): ServerError {
   const message =
     'Cannot store this: the storage of the server is full. Nothing of this write was stored, and everything before it is. Try again when the operator has made room';
   return new ServerError('storage_full', message, {}, { cause });
 }
 
-/** The error for a body with more bytes than `maxBodyBytes`. */
+/** Returns the error for a body with more bytes than `maxBodyBytes`. */
 export function bodyTooLarge(): ServerError {
   return new ServerError('too_large', 'Cannot accept a body of this size. Send a smaller body');
 }
 
-/** The error for a body of another type than JSON. */
+/** Returns the error for a body that is not JSON. */
 export function notJson(): ServerError {
   const message = 'Cannot read a body of this type. Send `content-type: application/json`';
   return new ServerError('unsupported_media_type', message);
 }
 
-/** The error for a body that did not arrive within `requestTimeoutMs`. */
+/** Returns the error for a body that did not arrive within `requestTimeoutMs`. */
 export function bodyTimeout(): ServerError {
   const message = 'Cannot wait longer for the rest of the request. Send it faster';
   return new ServerError('request_timeout', message);
 }
 
-/** The error for headers with more bytes than `maxHeaderBytes`. */
+/** Returns the error for headers with more bytes than `maxHeaderBytes`. */
 export function headersTooLarge(): ServerError {
   const message = 'Cannot accept headers of this size. Send fewer or shorter headers';
   return new ServerError('headers_too_large', message);
 }
 
 /**
- * The error for an unknown path, or for a known path with another method. Without a path, the request
- * was not below the base path.
+ * Returns the error for an unknown path, or for a known path with another method. `path` is undefined if
+ * the request was not below the base path.
  */
 export function routeNotFound(
   method: string,
@@ -145,7 +148,7 @@ export function onClientError(error: Error & { readonly code?: string }, socket:
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-  // Ends the connection even if the client continues to send.
+  // Closes the connection even if the client continues to send.
   socket.destroySoon();
 }
 

@@ -23,7 +23,7 @@ interface HandleRouteOptions extends RouteServices {
   readonly closing: AbortSignal;
 }
 
-/** What a request has sent, before it is validated. */
+/** The data of a request before it is validated. */
 interface RawInput {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -32,7 +32,9 @@ interface RawInput {
 
 const emptySchema = z.object({});
 
-/** Validates the input of a route, calls its handler and sends the reply. Throws if it is refused. */
+/**
+ * Validates the input of a route, calls its handler and sends the reply. Throws if the request is refused.
+ */
 export async function handleRoute(
   route: Route,
   exchange: HttpExchange,
@@ -43,8 +45,8 @@ export async function handleRoute(
   const result = await route.handle(input, createContext(route, exchange, raw, options));
   if (result instanceof StreamReply) {
     const { openStreams } = options;
-    // Requests with other methods have already changed something, so their answer is always
-    // streamed.
+    // The limit applies only to GET. A request with another method has already changed something, so its
+    // answer must be sent.
     if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
     openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
     return exchange.stream(result);
@@ -112,8 +114,9 @@ const serverKind = 1;
 const errorStatus = 2;
 
 /**
- * The trace context of a request. With an exporter, each request that can start work gets its own span.
- * If the caller sent no trace, the span starts a new one, so every later span has a parent.
+ * Returns the trace context of a request. If there is an exporter, each request that can start work gets
+ * its own span. If the caller sent no trace, the span starts a new trace. Every later span therefore has a
+ * parent.
  */
 function traceRequest(
   { method, path }: Pick<Route, 'method' | 'path'>,

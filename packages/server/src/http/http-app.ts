@@ -24,7 +24,7 @@ interface HttpAppOptions extends RouteServices {
   readonly openStreams: OpenStreams;
   readonly access: AccessPolicy;
   readonly page?: string | undefined;
-  /** Resolves when the services are ready. Called for each request that passed the access check. */
+  /** Resolves when the services are ready. It is called for each request that passed the access check. */
   readonly ready?: (() => Promise<void>) | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
@@ -32,12 +32,12 @@ interface HttpAppOptions extends RouteServices {
 
 /**
  * All routes with their access checks and limits. Every entrance of the server passes its requests to
- * `handle`: the server's own port, `fetch`, and the handler for Node frameworks.
+ * `handle`. The entrances are the server's own port, `fetch`, and the handler for Node frameworks.
  */
 export class HttpApp {
   readonly #options: HttpAppOptions;
   readonly #router: Router;
-  /** Responses that are not finished. */
+  /** The responses that are not finished. */
   readonly #open = new Set<HttpResponse>();
   #onIdle: (() => void) | undefined;
 
@@ -46,7 +46,7 @@ export class HttpApp {
     this.#router = new Router([...allRoutes, ...pageFileRoutes(options)]);
   }
 
-  /** Answers a request. Never rejects. */
+  /** Answers a request. It never rejects. */
   async handle(request: HttpRequest, response: HttpResponse): Promise<void> {
     this.#track(response);
     const exchange = new HttpExchange(request, response, this.#options);
@@ -73,7 +73,10 @@ export class HttpApp {
     await handleRoute(found.route, exchange, input, this.#options);
   }
 
-  /** An invalid path is returned as an error, because the access check comes first. */
+  /**
+   * Finds the route of a request. It returns the error for an invalid path instead of throwing it, because
+   * the access check must come first.
+   */
   #find(method: string, path: string): FoundRoute | ServerError | undefined {
     try {
       return this.#router.find(method, path);
@@ -83,7 +86,7 @@ export class HttpApp {
     }
   }
 
-  /** The routes parse the bytes with their own limits and error format. */
+  /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
   async #readBody(request: HttpRequest): Promise<Buffer | undefined> {
     const { maxBodyBytes, requestTimeoutMs } = this.#options.limits;
     const { method, headers } = request;
@@ -125,7 +128,7 @@ export class HttpApp {
   }
 }
 
-/** Routes for the files of the page, except paths that are API routes. */
+/** Returns the routes for the files of the page. Paths of API routes are left out. */
 function pageFileRoutes({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
   return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));

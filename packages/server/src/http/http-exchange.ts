@@ -12,7 +12,7 @@ let requests = 0;
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly requestLog: RequestLog;
-  /** Receives all errors, to find those of the storage. */
+  /** Receives all errors, and finds those of the storage. */
   readonly storage?: Pick<StorageHealth, 'report'> | undefined;
 }
 
@@ -21,9 +21,9 @@ export class HttpExchange {
   readonly id: string;
   readonly request: HttpRequest;
   readonly response: HttpResponse;
-  /** What the caller has access to. Set by `checkAccess`. */
+  /** The rights of the caller. `checkAccess` sets it. */
   grant: Grant = fullGrant;
-  /** Identifies the caller: by token, or by address without a token. Set by `checkAccess`. */
+  /** Identifies the caller by token, or by address if there is no token. `checkAccess` sets it. */
   caller = '';
   /** The address of the client. */
   address: string;
@@ -41,13 +41,14 @@ export class HttpExchange {
     const { clock } = options;
     const startedAt = clock.now();
     const { method, url } = request;
-    // Set on the raw response, because streamed replies need these headers too.
+    // These headers are set on the raw response, because streamed replies need them too.
     this.response.setHeader('x-request-id', this.id);
     this.response.setHeader('x-content-type-options', 'nosniff');
     this.response.setHeader('referrer-policy', 'no-referrer');
-    // Pages of other origins cannot embed an answer, for example as an image or a script.
+    // This header prevents that pages of other origins embed an answer, for example as an image or a
+    // script.
     this.response.setHeader('cross-origin-resource-policy', 'same-origin');
-    // `close` is always emitted. `finish` is not emitted if the client disconnects early.
+    // The event `close` is always emitted. `finish` is not emitted if the client disconnects early.
     this.response.once('close', () =>
       this.#log.request({
         id: this.id,
@@ -61,7 +62,7 @@ export class HttpExchange {
     );
   }
 
-  /** Converts an error to one that a client may see. Logs unexpected errors. */
+  /** Converts an error to one that clients may see. It logs unexpected errors. */
   toServerError = (error: unknown): ServerError => {
     this.#storage?.report(error);
     const known = asServerError(error);
@@ -77,7 +78,7 @@ export class HttpExchange {
   send({ body, status = 200, headers }: Reply): void {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
-    // The rest of the body is not read, so the connection cannot be used again.
+    // The server did not read the rest of the body, so the connection cannot be used again.
     if (status === 413 || status === 408) response.setHeader('connection', 'close');
     const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const type = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
@@ -89,7 +90,8 @@ export class HttpExchange {
   }
 
   /**
-   * Lets the reply write to the response. An error before the first byte is sent as an error reply.
+   * Lets a streamed reply write to the response. If it throws before the first byte, the client gets an
+   * error reply.
    */
   async stream({ write }: StreamReply): Promise<void> {
     try {

@@ -1,14 +1,14 @@
 /** Limits for HTTP requests, connections and streams. */
 export interface HttpLimits {
-  /** Maximum size of a request body. Default: 1 MiB. */
+  /** Maximum size of a request body in bytes. Default: 1 MiB. */
   readonly maxBodyBytes: number;
   /** Maximum nesting of arrays and objects in JSON. Default: 64. */
   readonly maxJsonDepth: number;
-  /** Maximum size of all headers of a request. Default: 16 KiB. */
+  /** Maximum size of all headers of a request in bytes. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
   /** Maximum number of open connections. Default: 10,000. */
   readonly maxConnections: number;
-  /** Maximum number of open streams per token, or per address without a token. Default: 5,000. */
+  /** Maximum number of open streams per token, or per address if there is no token. Default: 5,000. */
   readonly maxStreamsPerCaller: number;
   /** Maximum time until the headers of a request have arrived. Default: 10 s. */
   readonly headersTimeoutMs: number;
@@ -16,15 +16,13 @@ export interface HttpLimits {
   readonly requestTimeoutMs: number;
   /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
-  /**
-   * Maximum rate of requests per token, or per address without a token. Default: 1,000 per second.
-   */
+  /** Maximum rate of requests per token, or per address if there is no token. Default: 1,000 per second. */
   readonly requestsPerSecond: number;
   /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;
   /**
-   * Maximum rate of wrong tokens per address. Further ones get status 429. Valid tokens are not affected.
-   * Default: 10 per second.
+   * Maximum rate of wrong tokens per address. If there are more, they get status 429. Valid tokens are not
+   * affected. Default: 10 per second.
    */
   readonly wrongTokensPerSecond: number;
   /** Maximum number of wrong tokens in one burst. Default: 100. */

@@ -27,27 +27,27 @@ export interface HttpServerOptions extends RouteServices {
   readonly ready?: (() => Promise<void>) | undefined;
 }
 
-/** Answers a request of Node's HTTP server. */
+/** A function that answers a request of Node's HTTP server. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Options of `Server.handler`. */
 export interface HandlerOptions {
-  /** The path that the handler is mounted at. Default: `basePath` of the server. */
+  /** The path at which the handler is mounted. Default: `basePath` of the server. */
   readonly basePath?: string | undefined;
 }
 
-/** Where a server listens. */
+/** The address at which a server listens. */
 export interface ListenOptions {
-  /** 0 selects a free port. Default: 5003. */
+  /** The port. 0 selects a free port. Default: 5003. */
   readonly port?: number | undefined;
-  /** Other addresses than loopback need a token. Default: `127.0.0.1`. */
+  /** The host name or address. Addresses other than loopback require `tokens`. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
 }
 
-/** The default port of Agentex clients. */
+/** The port that Agentex clients use by default. */
 const defaultPort = 5003;
 
-/** Serves the routes: on a port, through `fetch`, and in servers of Node, until it is closed. */
+/** Serves the routes on a port, through `fetch`, and in servers of Node, until it is closed. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: HttpLimits;
@@ -101,7 +101,7 @@ export class HttpServer {
     return response.response;
   }
 
-  /** Creates a handler for a server of Node. */
+  /** Returns a handler for a server of Node. */
   handler({ basePath = this.#basePath }: HandlerOptions = {}): NodeHandler {
     const path = checkBasePath(basePath);
     return (request, response) => {
@@ -111,8 +111,8 @@ export class HttpServer {
   }
 
   /**
-   * Rejects new requests, waits for running ones, and closes the remaining connections after
-   * `closeTimeoutMs`.
+   * Closes the server. It refuses new requests, waits for running requests, and closes the remaining
+   * connections after `closeTimeoutMs`.
    */
   close(finish: () => Promise<void> = async () => {}): Promise<void> {
     this.#closed ??= this.#close(finish);
@@ -139,7 +139,9 @@ export class HttpServer {
     }
   }
 
-  /** Outside loopback every request needs a token. */
+  /**
+   * Throws if the server would listen on this host without tokens. Only loopback is allowed without tokens.
+   */
   #requireToken(host: string): void {
     if (this.#options.tokens.isRequired) return;
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;

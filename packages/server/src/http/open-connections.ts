@@ -7,8 +7,8 @@ import { ServerError } from '../contract/server-error.ts';
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * The open streamed replies of each caller. Limits their number and closes them when a token is
- * revoked.
+ * The open streamed replies of each caller. This class limits their number, and closes them when a token is
+ * revoked or expires.
  */
 export class OpenStreams {
   readonly #maxPerCaller: number;
@@ -27,7 +27,7 @@ export class OpenStreams {
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
   }
 
-  /** Counts a stream until its connection closes. Closes it when the caller's token expires. */
+  /** Counts a stream until its connection closes. When the caller's token expires, the stream is closed. */
   add(caller: string, response: HttpResponse, expiresAt: number | null = null): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
@@ -39,7 +39,10 @@ export class OpenStreams {
     });
   }
 
-  /** A timer cannot wait for more than 24 days, so a long wait has several steps. */
+  /**
+   * Closes a response at a time. A timer cannot wait for more than 24 days, so a longer wait has several
+   * steps.
+   */
   #closeAt(response: HttpResponse, at: number): () => void {
     let cancel = () => {};
     const wait = () => {
@@ -57,18 +60,18 @@ export class OpenStreams {
   }
 }
 
-/** Maximum number of requests that a connection can send before it has the answer to the first. */
+/** Maximum number of requests that a connection can send before the first one is answered. */
 const maxRequestsAhead = 100;
 
 /**
- * The unanswered requests of each connection. Browsers and HTTP libraries wait for an answer before
- * they send the next request. A client that sends thousands at once, and reads no answer, would keep
- * the server busy and fill its memory, so its connection is closed.
+ * Counts the unanswered requests of each connection. Browsers and HTTP libraries wait for an answer before
+ * they send the next request. If a client sends thousands of requests without reading the answers, its
+ * connection is closed. Otherwise it would keep the server busy and fill its memory.
  */
 export class RequestsAhead {
   readonly #counts = new WeakMap<Socket, number>();
 
-  /** Counts a request. Returns false if nobody gets an answer to it. */
+  /** Counts a request. Returns false if the connection is closed, so that the request needs no answer. */
   accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
     if (socket.destroyed) return false;
     const count = this.#counts.get(socket) ?? 0;
@@ -83,8 +86,8 @@ export class RequestsAhead {
 }
 
 /**
- * Connections that have not sent any bytes yet. Browsers and HTTP clients open such connections in
- * advance. Node does not count them as idle, so a closing server would wait for them.
+ * The connections that have not sent any bytes yet. Browsers and HTTP clients open such connections in
+ * advance. Node does not count them as idle, so a server that closes would wait for them.
  */
 export class UnusedConnections {
   readonly #sockets = new Set<Socket>();

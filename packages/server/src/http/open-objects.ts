@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Returns the paths of all object schemas below a schema that silently drop unknown fields. A body
- * must have none: it uses `closedObject`, or `z.looseObject` where other fields have a meaning.
+ * Returns the paths of all object schemas inside a schema that silently remove unknown fields. A body
+ * schema must have none. It uses `closedObject`, or `z.looseObject` where other fields have a meaning.
  */
 export function openObjectsIn(schema: z.core.$ZodType, path = 'body'): readonly string[] {
   return visit(schema, path, new Set());
@@ -36,7 +36,10 @@ function visit(
   return leaves.some((leaf) => schema instanceof leaf) ? [] : [`${path} (${schema._zod.def.type})`];
 }
 
-/** Schemas without inner schemas. Any other kind of schema is reported, so that none is missed. */
+/**
+ * The kinds of schemas that contain no other schemas. A schema of a kind that is not listed in this file is
+ * reported, so that no schema is missed.
+ */
 const leaves = [
   ...[z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum, z.ZodNull],
   ...[z.ZodCustom, z.ZodTransform, z.ZodURL, z.ZodUndefined, z.ZodNever, z.ZodUnknown],

@@ -14,12 +14,12 @@ import {
 import { type QueryKind, queryKindOf } from './request-input.ts';
 import { headerParameter, type Route } from './route.ts';
 
-/** Version of the API document. Agentex clients reject versions below 0.1.0. */
+/** The version of the API document. Agentex clients reject versions below 0.1.0. */
 const apiVersion = '0.1.0';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Schemas with a name of their own in the document, for input and output. */
+/** The schemas that have their own name in the document. They are used for input and output. */
 const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['Agent', agentInfoSchema],
   ['Content', contentSchema],
@@ -41,7 +41,7 @@ const errorSchema = z.object({
   error: z.looseObject({ code: z.string() }),
 });
 
-/** Creates the OpenAPI document for a list of routes, which are mounted at a path. */
+/** Creates the OpenAPI document for a list of routes. `basePath` is the path at which they are mounted. */
 export function createOpenApiDocument(routes: readonly Route[], basePath = ''): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
@@ -125,7 +125,7 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   });
 }
 
-/** How OpenAPI describes a query parameter of this kind. */
+/** Returns the OpenAPI description of a query parameter of this kind. */
 function parameterStyle(kind: QueryKind, schema: Json): Json {
   if (kind === 'json') return { content: { 'application/json': { schema } } };
   return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
@@ -136,7 +136,7 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return json;
 }
 
-/** Collects the schemas that the document refers to, each once. */
+/** Collects the schemas that the document refers to. Each schema is collected once. */
 class Schemas {
   readonly #inputs = z.registry<{ id: string }>();
   readonly #outputs = z.registry<{ id: string }>();

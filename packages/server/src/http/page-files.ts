@@ -7,9 +7,12 @@ import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { type Route, route, StreamReply } from './route.ts';
 
-/** A file of the built page. All files are read at start, so no path can reach other files. */
+/**
+ * A file of the built page. All files are read when the server starts, so a request cannot reach other
+ * files.
+ */
 interface PageFile {
-  /** For example `/assets/index-a1b2c3.js`. */
+  /** The path of the file in the URL, for example `/assets/index-a1b2c3.js`. */
   readonly path: string;
   readonly bytes: Buffer;
 }
@@ -27,8 +30,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Scripts and styles load only from this server. The page creates images and sounds of a task as
- * blobs.
+ * The content security policy of the page. It allows scripts and styles only from this server. Blobs are
+ * allowed, because the page shows images and sounds of a task as blobs.
  */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -36,8 +39,8 @@ const contentSecurityPolicy =
 const maxFiles = 1000;
 
 /**
- * Creates routes for a folder of static files. `index.html` is served at `/` and at every path
- * below `/app/`, which the page handles itself. Every other file is served at its own path.
+ * Returns routes for a folder of static files. `index.html` is served at `/` and at every path below
+ * `/app/`, because the page has its own router. Every other file is served at its own path.
  */
 export function pageRoutes(folder: string): readonly Route[] {
   const files = readFiles(folder);
@@ -74,7 +77,7 @@ function typeOf(path: string): string | undefined {
   return contentTypes[path.slice(path.lastIndexOf('.') + 1)];
 }
 
-/** The route is public, because the files contain no secrets. */
+/** Returns the route of one file. The route is public, because the files contain no secrets. */
 function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
   const type = typeOf(filePath) ?? 'application/octet-stream';
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
@@ -83,7 +86,7 @@ function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
     'content-type': type,
     'content-security-policy': contentSecurityPolicy,
     'cross-origin-opener-policy': 'same-origin',
-    // A file with a content hash in its name never changes.
+    // A file with a content hash in its name never changes, so clients can keep it.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
     etag,
@@ -120,7 +123,10 @@ interface EncodedBody {
   readonly encoding?: 'br' | 'gzip';
 }
 
-/** Compresses the body as the client accepts it. Each encoding is computed once, on first use. */
+/**
+ * Returns a function that compresses the body with an encoding that the client accepts. Each encoding is
+ * computed once, at its first use.
+ */
 function createEncoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => EncodedBody {
   const cache = new Map<string, Buffer>();
   const isText = /^text|json|svg/.test(type);
@@ -138,5 +144,5 @@ function createEncoder(bytes: Buffer, type: string): (headers: IncomingHttpHeade
   };
 }
 
-/** Higher quality takes seconds and saves little. */
+/** A higher quality would take seconds and make the files only a little smaller. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };

@@ -9,7 +9,7 @@ type JsonResult =
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses a JSON body. The error gives the position and never quotes the body. */
+/** Parses a JSON body. The error contains the position and never the text of the body. */
 export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonResult {
   const text = decodeText(bytes);
   if (text === undefined) return { ok: false, code: 'encoding', why: 'it is not UTF-8' };
@@ -31,8 +31,8 @@ function decodeText(bytes: Uint8Array): string | undefined {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Converts query values to the types of the schema: numbers, booleans, lists (separated by commas
- * or repeated), and objects as JSON. An empty value counts as absent.
+ * Converts the texts of a query to the types of the schema. Lists are separated by commas or repeated, and
+ * objects are JSON. An empty text counts as missing.
  */
 export function readQuery(schema: z.ZodObject, values: Values): Values {
   const read: Record<string, unknown> = {};
@@ -46,7 +46,7 @@ export function readQuery(schema: z.ZodObject, values: Values): Values {
 
 export type QueryKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
-/** How a query field is written. */
+/** Returns how the value of a query field is written. */
 export function queryKindOf(field: z.core.$ZodType): QueryKind {
   const inner = unwrap(field);
   switch (inner._zod.def.type) {
@@ -101,8 +101,8 @@ function readJsonValue(name: string, text: string): unknown {
 const maxIssues = 5;
 
 /**
- * Returns the value as the schema parses it. The error says where the value is invalid and never
- * quotes it.
+ * Validates a value and returns the output of the schema. The error says where the value is invalid, and
+ * never contains the value.
  */
 export function validate<S extends z.ZodType>(
   schema: S,
@@ -122,7 +122,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** For a union, reports the issues of the member that matched deepest. */
+/** Returns the problems of an issue. For a union, it returns the problems of the member that matched best. */
 function flatten(issue: z.core.$ZodIssue): readonly Issue[] {
   const path = issue.path.length === 0 ? '(root)' : issue.path.map(String).join('.');
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {

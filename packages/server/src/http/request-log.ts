@@ -2,7 +2,7 @@ import type { Clock } from '@millrace/log';
 
 /** Options of the request log. */
 export interface RequestLogOptions {
-  /** `text` writes a line for people, `json` writes one JSON object per line. */
+  /** `text` writes lines for people. `json` writes one JSON object per line. */
   readonly format: 'text' | 'json';
   /** Called with each line, without a line break. */
   readonly write: (line: string) => void;
@@ -11,7 +11,7 @@ export interface RequestLogOptions {
 export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
-  /** Without the query, which may contain private data. */
+  /** The path without the query, which may contain private data. */
   readonly path: string;
   /** The method of a JSON-RPC request. */
   readonly what?: string | undefined;
@@ -37,8 +37,8 @@ export class RequestLog {
   }
 
   /**
-   * Logs an unexpected error. Its message may contain private data, so only the name and the stack
-   * are logged.
+   * Logs an unexpected error. Only the name and the stack are logged, because the message may contain
+   * private data.
    */
   failure(id: string, error: unknown): void {
     const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: '' };
@@ -59,7 +59,7 @@ export class RequestLog {
   }
 }
 
-/** Replaces characters that could break the line. */
+/** Replaces characters that could break the line with `?`. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -21,29 +21,29 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Whether the stores accept writes. Default: not known, so the server counts as ready. */
+  /** Says whether the stores accept writes. Default: unknown, and the server counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
 }
 
-/** The services and the request. `service` is restricted to the caller's scope. */
+/** The services and the request that a handler receives. `service` is restricted to the caller's scope. */
 export interface RouteContext extends RouteServices {
-  /** What the caller may do. */
+  /** The rights of the caller. */
   readonly grant: Grant;
   readonly headers: IncomingHttpHeaders;
-  /** The trace context from `traceparent`. An invalid one is ignored. */
+  /** The trace context from the header `traceparent`. Undefined if the header is missing or invalid. */
   readonly trace: TraceContext | undefined;
-  /** The path that the server is mounted at. Empty for the root. */
+  /** The path at which the server is mounted. Empty for the root. */
   readonly basePath: string;
-  /** The raw body. */
+  /** The body before it is parsed. Undefined if the request has no body. */
   readonly bytes: Buffer | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly limits: HttpLimits;
   /** Adds a label, such as a JSON-RPC method, to the request's log line. */
   labelRequest(what: string): void;
-  /** Converts an error to one that a client may see. Logs unexpected errors. */
+  /** Converts an error to one that clients may see. It logs unexpected errors. */
   toServerError(this: void, error: unknown): ServerError;
 }
 
@@ -57,7 +57,7 @@ interface RouteInput<P extends Fields, Q extends Fields, B extends z.ZodType> {
 
 interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly method: Method;
-  /** For example `/tasks/{task_id}`. */
+  /** The path of the route, for example `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
   readonly params?: P;
@@ -67,12 +67,15 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly body?: B;
   /** True if the body is optional. A missing body counts as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** True if the handler parses `bytes` itself. `body` then serves the OpenAPI document only. */
+  /** True if the handler itself parses `bytes`. `body` is then used only in the OpenAPI document. */
   readonly readsBody?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;
-  /** `public`: no token is required. `all`: the token needs access to everything. */
+  /**
+   * `public`: the request needs no token. `all`: the caller must have access to everything. Default: every
+   * authorized caller can use the route.
+   */
   readonly access?: 'public' | 'all';
   handle(
     input: RouteInput<P, Q, B>,
@@ -80,7 +83,7 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   ): Promise<Reply | StreamReply | object | undefined>;
 }
 
-/** A route without its specific input types. */
+/** A route without the specific types of its input. */
 export type Route = Omit<RouteSpec<Fields, Fields, z.ZodType>, 'handle'> & {
   handle(
     input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
@@ -97,11 +100,11 @@ export function route<
   const open = spec.body === undefined ? [] : openObjectsIn(spec.body);
   if (open.length > 0)
     throw new Error(`${spec.method} ${spec.path} drops unknown fields of ${open.join(', ')}`);
-  // Safe, because `handleRoute` validates the input with the same schemas.
+  // The cast is safe, because `handleRoute` validates the input with the same schemas.
   return spec as unknown as Route;
 }
 
-/** A reply with a status or headers of its own. */
+/** A reply with its own status or headers. */
 export class Reply {
   readonly body: unknown;
   readonly status: number | undefined;
@@ -120,7 +123,7 @@ export class Reply {
   }
 }
 
-/** A reply that writes to the response itself, for example a stream. */
+/** A reply that writes directly to the response, for example a stream. */
 export class StreamReply {
   readonly write: (response: HttpResponse) => Promise<void>;
 
@@ -131,7 +134,7 @@ export class StreamReply {
 
 const idempotencyKeyPattern: RegExp = /^[\x21-\x7e]{1,256}$/;
 
-/** Reads the idempotency key. Undefined if the client sent none. */
+/** Returns the idempotency key. Returns undefined if the client sent none. */
 function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -141,7 +144,7 @@ function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   throw new ServerError('invalid', message);
 }
 
-/** Headers that routes read, as the OpenAPI document describes them. */
+/** The headers that routes can read, with their descriptions for the OpenAPI document. */
 const headerDocs = {
   'idempotency-key': {
     description: 'Idempotency key. A repeated request with the same key has no further effect',
@@ -158,14 +161,14 @@ const headerDocs = {
   },
 } as const;
 
-/** A header that only some routes read. */
+/** The name of a header that only some routes read. */
 type RouteHeader = keyof typeof headerDocs;
 
 export function headerParameter(name: RouteHeader): Readonly<Record<string, unknown>> {
   return { name, in: 'header', required: false, ...headerDocs[name] };
 }
 
-/** The idempotency key and the trace context of a request. */
+/** Returns the idempotency key and the trace context of a request. */
 export function requestMetadata({
   headers,
   trace,

@@ -2,24 +2,27 @@ import { parse } from 'node:querystring';
 import { ServerError } from '../contract/server-error.ts';
 import type { Route } from './route.ts';
 
-/** A route, and the values of the parameters in its path. */
+/** A route, and the values of the parameters in the path of the request. */
 export interface FoundRoute {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** One step of all paths that have the same steps before it. */
+/** A node in the tree of paths. Paths that start with the same steps share their nodes. */
 interface PathNode {
   readonly steps: Map<string, PathNode>;
-  /** The node of the next path segment, if that segment is a parameter such as `{task_id}`. */
+  /** The child for a parameter such as `{task_id}`. Undefined if no route has a parameter here. */
   param?: PathNode;
-  /** Routes whose path ends here, by method. */
+  /** The routes whose path ends at this node, by method. */
   readonly routes: Map<string, Route>;
-  /** Routes that end with `*` here, by method. */
+  /** The routes that have a `*` after this node, by method. */
   readonly wildcards: Map<string, Route>;
 }
 
-/** Finds the route of a request by its method and path. A constant step wins over a parameter. */
+/**
+ * Finds the route of a request by its method and path. If a constant step and a parameter both match, the
+ * constant step is used.
+ */
 export class Router {
   readonly #root = createNode();
 
@@ -38,7 +41,10 @@ export class Router {
     node.routes.set(route.method, route);
   }
 
-  /** Throws `bad_request` if the path is not valid percent-encoding. */
+  /**
+   * Finds a route. Returns undefined if there is none. Throws `bad_request` if the percent-encoding of the
+   * path is invalid.
+   */
   find(method: string, path: string): FoundRoute | undefined {
     const steps = stepsOf(path).map(decodeStep);
     const route = findRoute(this.#root, method, steps, 0);
@@ -60,7 +66,10 @@ function nextNode(node: PathNode, step: string): PathNode {
   return next;
 }
 
-/** The depth is bounded by the longest path of a route. */
+/**
+ * Finds the route for the remaining steps of a path. The recursion cannot be deeper than the longest path
+ * of a route.
+ */
 function findRoute(
   node: PathNode,
   method: string,
@@ -101,14 +110,14 @@ function badPath(cause: unknown): ServerError {
   return new ServerError('bad_request', message, {}, { cause });
 }
 
-/** The parts of a URL without its origin. */
+/** The path and the query of a URL. */
 interface RequestTarget {
   readonly path: string;
   readonly query: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Returns the path below the base path, and the query. Undefined if the URL is not below the base
+ * Returns the path below the base path, and the query. Returns undefined if the URL is not below the base
  * path.
  */
 export function readTarget(url: string, basePath: string): RequestTarget | undefined {
@@ -117,17 +126,20 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
   const path = queryAt < 0 ? beforeHash : beforeHash.slice(0, queryAt);
   if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
   const query = queryAt < 0 ? '' : beforeHash.slice(queryAt + 1);
-  // The size of the URL is limited, and so is the number of its fields.
+  // The number of fields needs no limit, because the size of the URL is limited.
   const fields = query === '' ? {} : parse(query, '&', '=', { maxKeys: 0 });
   return { path: path.slice(basePath.length) || '/', query: fields };
 }
 
-/** Returns the path in the one spelling of all paths that lead to the same route and parameters. */
+/**
+ * Returns a path in its canonical form. All paths that lead to the same route and parameters have the same
+ * canonical form.
+ */
 export function canonicalPath(path: string): string {
   try {
     return `/${stepsOf(path).map(decodeStep).map(encodeURIComponent).join('/')}`;
   } catch {
-    // No route has a path that cannot be decoded.
+    // A path that cannot be decoded has no route, so it is returned unchanged.
     return path;
   }
 }

@@ -6,9 +6,12 @@ import { ServerError } from '../contract/server-error.ts';
 interface LineOptions<T> {
   readonly closing: AbortSignal;
   readonly line: (value: T) => string;
-  /** Formats the last line if the values end with an error. */
+  /** Returns the last line if the values end with an error. */
   readonly errorLine: (error: unknown) => string;
-  /** Written when no value comes for a while. Proxies close silent connections. */
+  /**
+   * A text that is written if no value arrives for a while, because proxies close silent connections.
+   * Default: none.
+   */
   readonly heartbeat?: Heartbeat | undefined;
 }
 
@@ -19,8 +22,8 @@ interface Heartbeat {
 }
 
 /**
- * Writes values as they arrive, with backpressure. A disconnect stops only the writing, not the
- * source's work.
+ * Writes values to a response while they arrive. It waits while the client reads too slowly. If the client
+ * disconnects, only the writing stops. The work of the source continues.
  */
 export async function writeLines<T>(
   response: HttpResponse,
@@ -48,12 +51,15 @@ export async function writeLines<T>(
     stopHeartbeat?.();
     response.off('close', onEnd);
     closing.removeEventListener('abort', onEnd);
-    // The source may wait forever for its next value, so the return is not awaited.
+    // The source may never finish its current step, so the call of `return` is not awaited.
     iterator.return?.().catch(() => {});
   }
 }
 
-/** Writes heartbeats until it is stopped. Skips them while the client does not read. */
+/**
+ * Writes heartbeats until the returned function is called. No heartbeat is written while the client does
+ * not read.
+ */
 function startHeartbeat(response: HttpResponse, { clock, everyMs, text }: Heartbeat): () => void {
   let stop = () => {};
   const next = () => {
@@ -67,7 +73,7 @@ function startHeartbeat(response: HttpResponse, { clock, everyMs, text }: Heartb
   return () => stop();
 }
 
-/** Ends the response because the client disconnected or the server closes. */
+/** Ends the response early, because the client disconnected or the server closes. */
 function endEarly(response: HttpResponse, errorLine: LineOptions<never>['errorLine']): void {
   if (response.destroyed) return;
   const message =

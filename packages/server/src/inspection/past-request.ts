@@ -5,7 +5,7 @@ import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
 
-/** Longer bodies, usually with images, are left out. */
+/** Maximum length of a body. Longer bodies, which usually contain images, are left out. */
 const maxBodyLength = 2 ** 24;
 
 interface TaskAgent {

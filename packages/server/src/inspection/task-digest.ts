@@ -12,19 +12,20 @@ import type { Log } from '@millrace/log';
 import type { TaskDigest } from '../contract/inspection.ts';
 
 /**
- * Number of sessions whose digest is cached, so that the next read starts where the last one ended.
+ * The number of sessions whose digest is cached. The next read of a cached digest starts where the last one
+ * ended.
  */
 const maxCached = 256;
 /**
- * Maximum number of pages for one read. A longer session takes several reads and reports `isWhole:
- * false` until then.
+ * Maximum number of pages that one read loads. A longer session needs several reads. Until then, `isWhole`
+ * is false.
  */
 const maxPages = 32;
 const pageBytes = 2 ** 20;
 
 interface DigestResult {
   readonly state: DigestState;
-  /** True if the digest covers the whole log. */
+  /** True if the digest includes the whole log. */
   readonly isWhole: boolean;
 }
 
@@ -35,12 +36,12 @@ interface CachedDigest {
 }
 
 /**
- * Digests of sessions, folded from their logs. They are kept only in memory; the log is the only
- * stored source.
+ * Digests of sessions, computed from their logs. They are only in memory, because they can always be
+ * computed again.
  */
 export class DigestCache {
   readonly #log: Log;
-  /** The most recently used session is last. */
+  /** The cached digests. The most recently used one is last. */
   readonly #states = new Map<SessionId, CachedDigest>();
 
   constructor(log: Log) {
@@ -51,7 +52,7 @@ export class DigestCache {
     const info = await this.#log.info(session);
     const cached = this.#states.get(session);
     const { incarnation, through = 0 } = info ?? {};
-    // A session that was rewound, or deleted and created again, has other records.
+    // If the session was rewound, or deleted and created again, the cached digest is not used.
     let state = cached?.incarnation === incarnation ? (cached?.state ?? emptyDigest) : emptyDigest;
     for (let pages = 0; pages < maxPages && state.through < through; pages++) {
       const from = state.through;
@@ -73,7 +74,7 @@ export class DigestCache {
 
 const cachesByLog = new WeakMap<Log, DigestCache>();
 
-/** Returns the one cache of a log. */
+/** Returns the cache of a log. There is one cache per log. */
 export function digestCacheFor(log: Log): DigestCache {
   const digests = cachesByLog.get(log) ?? new DigestCache(log);
   cachesByLog.set(log, digests);
@@ -125,20 +126,20 @@ interface AttemptUsage {
 
 interface PendingApproval {
   readonly turn: number;
-  /** The call that runs the sub-agent that asks. */
+  /** The tool call that runs the sub-agent which asks. Undefined if no sub-agent asks. */
   readonly of: string | undefined;
 }
 
-/** The summary of a session. It contains no content. */
+/** The summary of a session. It contains no content of messages. */
 interface DigestState {
   readonly through: number;
   readonly runSince: number | undefined;
-  /** Tool calls, and questions of sub-agents, that wait for an answer. */
+  /** The tool calls and the questions of sub-agents that wait for an answer. */
   readonly pendingApprovals: ReadonlyMap<string, PendingApproval>;
-  /** Stop of the last finished run. */
+  /** How the last finished run stopped. */
   readonly stop: Stop | undefined;
   readonly error: ErrorInfo | undefined;
-  /** Keyed by turn and attempt. The last report of an attempt counts. */
+  /** The usage by turn and attempt. The last report of an attempt counts. */
   readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
 }
 
@@ -152,7 +153,8 @@ export const emptyDigest: DigestState = {
 };
 
 /**
- * Folds records into a digest. Deltas are skipped, so a long answer only costs the time to read it.
+ * Adds records to a digest and returns the new digest. Deltas are skipped, so a long answer costs only the
+ * time to read it.
  */
 export function foldDigest(before: DigestState, records: readonly LogRecord[]): DigestState {
   const usageByAttempt = new Map(before.usageByAttempt);

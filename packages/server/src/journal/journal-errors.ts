@@ -2,7 +2,7 @@ import { type ErrorInfo, isMillraceError } from '@millrace/core';
 import { ServerError } from '../contract/server-error.ts';
 import type { QueuedCommand } from './journal-state.ts';
 
-/** Translates an error of the log into an error about the task. */
+/** Converts an error of the log to an error about the task. */
 export function journalError(taskId: string, error: unknown): unknown {
   if (!isMillraceError(error)) return error;
   switch (error.code) {
@@ -33,8 +33,8 @@ export function journalError(taskId: string, error: unknown): unknown {
 }
 
 /**
- * Why a command was consumed without an effect: its type is that of a later version or of another
- * program. A command must not wait for ever.
+ * Returns the error for a command of an unknown type. Such a command comes from a later version or from
+ * another program. It is consumed without an effect, because it must not stay in the queue forever.
  */
 export function unknownCommand({
   key,

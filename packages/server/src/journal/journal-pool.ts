@@ -7,13 +7,10 @@ interface Entry {
   cancelExpiry: () => void;
 }
 
-/** How long an unused journal stays in memory, for the next request. */
+/** How long an unused journal stays in memory for the next request, in milliseconds. */
 const retentionMs = 5000;
 
-/**
- * The journals of this process, one per task. A second journal of the same task would find the
- * lease taken.
- */
+/** The journals of this process, one per task. A second journal of the same task could not get the lease. */
 export class JournalPool {
   readonly #options: JournalOptions;
   readonly #open = new Map<string, Entry>();

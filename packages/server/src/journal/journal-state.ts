@@ -7,29 +7,32 @@ import {
   traceContext,
 } from '@millrace/core';
 
-/** The state that a journal needs besides the items of a session. It is folded from the log. */
+/** The state that a journal needs in addition to the items of a session. It is folded from the log. */
 export interface JournalState {
   /** Number of the last turn. */
   readonly lastTurn: number;
-  /** The turn that was started and is not finished. */
+  /** The turn that has started and has not finished. */
   readonly turn: number | undefined;
   readonly lastRun: LastRun | undefined;
-  /** Offset of the last abort command. */
+  /** The offset of the last abort command. */
   readonly abortAt: number;
   /** Queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
-  /** The last decisions on calls, oldest first. Bounded, so that a long session costs no more. */
+  /**
+   * The last decisions about calls, oldest first. The list has a maximum length, so that long sessions do
+   * not cost more.
+   */
   readonly decisions: readonly CallDecision[];
 }
 
-/** What was decided on a call. */
+/** The decision about a tool call. */
 export interface CallDecision {
   readonly toolCallId: string;
-  /** `ended`: nobody decided in time. */
+  /** The decision. `ended` means that the call ended before somebody decided. */
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
-  /** The key of the command, while the command is only submitted. */
+  /** The key of the command. It is set only while the command is submitted and not consumed. */
   readonly key?: string | undefined;
 }
 
@@ -39,7 +42,7 @@ const maxDecisions = 256;
 interface LastRun {
   readonly stop: Stop;
   /**
-   * Commands after this offset were not part of the run: they came after its end, or after the
+   * The run could read commands only up to this offset. Later commands came after its end, or after the
    * command that aborted it.
    */
   readonly inputThrough: number;
@@ -49,7 +52,7 @@ export interface QueuedCommand {
   readonly key: string;
   readonly command: JsonObject;
   readonly offset: number;
-  /** Milliseconds since 1970. */
+  /** When the command was queued, in milliseconds since 1970. */
   readonly time: number;
 }
 
@@ -110,8 +113,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Returns the decision on a call: the answer on the log, or a submitted command that still waits,
- * or the note that the call ended without an answer. Returns undefined if the log has none of them.
+ * Returns the decision about a call. It is the answer on the log, or a queued command, or the note that the
+ * call ended without an answer. Returns undefined if the log has none of them.
  */
 export function decisionOn(
   { decisions, commands }: Pick<JournalState, 'decisions' | 'commands'>,
@@ -131,19 +134,22 @@ function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: numbe
   return { stop, inputThrough: isByAbort ? abortAt : offset };
 }
 
-/** After these stop reasons, only a new command starts another run. */
+/** Stop reasons after which only a new command starts another run. */
 const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
 
 /**
- * Returns the queued commands that a run must be started for. After an abort, error, limit or park,
- * only later commands count.
+ * Returns the queued commands for which a run must be started. After an abort, error, limit or park, only
+ * later commands count.
  */
 export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
   return commands.filter(({ offset }) => offset > lastRun.inputThrough);
 }
 
-/** A crash of the process is not a decision to stop, so earlier commands still count. */
+/**
+ * Returns whether only a new command can start another run after this stop. A crash of the process does not
+ * count, so earlier commands are still handled.
+ */
 function isHalted({ reason, cause }: Stop): boolean {
   return haltingReasons.includes(reason) && cause !== 'interrupted';
 }

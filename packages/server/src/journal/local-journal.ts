@@ -41,47 +41,50 @@ export interface JournalOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Shown to other processes that find the session leased. Default: `server`. */
+  /**
+   * The name of the lease holder. Other processes see it when they try to open the session. Default:
+   * `server`.
+   */
   readonly holder?: string | undefined;
-  /** The lease is released after this time without a write. Default: 500 ms. */
+  /** How long the lease is kept without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a lease that another process holds. Default: 0. */
+  /** How long to wait for a lease that another process holds, in milliseconds. Default: 0. */
   readonly leaseWaitMs?: number | undefined;
   /**
-   * True if opening the session ends everything that a crashed process left open. False for agent
-   * loops, which do this themselves. Default: true.
+   * True if opening the session ends everything that a crashed process left open. False for agent loops,
+   * because a loop does this itself. Default: true.
    */
   readonly repairsOnOpen?: boolean | undefined;
   /**
-   * Called after the journal has ended a turn that a crashed process left open, with the epoch of the
+   * Called after the journal has ended a turn that a crashed process left open. `epoch` is that of the
    * journal's lease.
    */
   readonly onRepaired?: ((taskId: string, epoch: number) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
-/** The journal's state as a fold that the log keeps beside the session state. */
+/** The fold that computes the journal's state. The log keeps its value beside the session state. */
 const journalFold: SessionFold<JournalState> = {
   initial: emptyJournalState,
   apply: foldJournal,
   stored: {
     name: 'journal',
     version: 1,
-    // The journal works on the last turn. Only readers of messages need older items.
+    // The journal needs only the items of the last turn. Only readers of messages need older items.
     needs: ({ lastTurn }, { turn, finished }) =>
       finished === undefined || (turn > 0 && turn >= lastTurn),
   },
 };
 
 /**
- * Loads the state of a session for work on its last turn. Older items may be missing, so that it costs
- * the same for a long session as for a short one.
+ * Loads the state of a session for work on its last turn. Older items may be missing. The cost is therefore
+ * the same for long and short sessions.
  */
 export async function loadRecentState(log: Log, session: SessionId): Promise<FoldState> {
   return (await sessionStates(log).load(session, journalFold)).state;
 }
 
-/** Short, because other servers with the same store may wait for the lease. */
+/** The default of `idleMs`. It is short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
 
 /** The unfinished work of a session. */
@@ -89,23 +92,29 @@ export interface OpenWork {
   readonly isRunOpen: boolean;
   readonly isTurnOpen: boolean;
   readonly commands: readonly QueuedCommand[];
-  /** Commands that a run of an agent loop must be started for. */
+  /** The commands for which a run of an agent loop must be started. */
   readonly runnable: readonly QueuedCommand[];
 }
 
-/** What is known about a call that somebody decides on. */
+/** The status of a call that a caller wants to decide. */
 export interface CallStatus {
   readonly isAsked: boolean;
-  /** True if the command with this key decided on a call before. */
+  /** True if the command with this key already decided a call. */
   readonly isRepeat: boolean;
-  /** True if a decision on the call is on the log and was not read yet. */
+  /** True if a decision about the call is queued on the log and was not consumed yet. */
   readonly isSubmitted: boolean;
-  /** `open`: the call of the last run has no result yet. Undefined if there is no such call. */
+  /**
+   * `open`: the call belongs to the current run and has no result yet. `over`: it can no longer be decided.
+   * Undefined if there is no such call.
+   */
   readonly call: 'open' | 'over' | undefined;
   readonly decision: CallDecision | undefined;
 }
 
-/** Finds a call in the transcript. The last items come first, because calls are decided soon. */
+/**
+ * Finds a call in the transcript and returns its status. It searches the newest items first, because most
+ * calls are decided soon.
+ */
 function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['call'] {
   for (const item of toArray(items).toReversed())
     for (const { part } of item.parts) {
@@ -117,7 +126,8 @@ function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['ca
 }
 
 /**
- * The journal of a task. It folds the session as it writes, and shares one lease among all writers of the process.
+ * The journal of a task. It folds the session while it writes, and all writers of the process share its
+ * lease.
  */
 export class LocalJournal implements TaskJournal {
   readonly taskId: string;
@@ -126,21 +136,21 @@ export class LocalJournal implements TaskJournal {
   readonly #idleMs: number;
   #folder: Folder;
   #state: JournalState = emptyJournalState;
-  /** The incarnation of the folded records. Undefined before the session was read. */
+  /** The incarnation of the folded records. Undefined until the session was read. */
   #incarnation: string | undefined;
-  /** The lease, or the pending request for it. */
+  /** The driver that has the lease, or the pending request for it. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
   #inFlight = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /**
-   * Resolves when the previous lease is released. Taking the lease earlier would conflict with
-   * itself.
-   */
+  /** Resolves when the previous lease is released. The next lease must not be requested before that. */
   #released: Promise<unknown> = Promise.resolve();
   #stopIdleTimer: () => void = () => {};
   #isClosed = false;
-  /** Content was redacted since the journal read the session. Its state may still repeat it. */
+  /**
+   * True if content was redacted after the journal read the session. Its state may still contain this
+   * content.
+   */
   #hasRedaction = false;
 
   constructor(taskId: string, options: JournalOptions) {
@@ -151,13 +161,13 @@ export class LocalJournal implements TaskJournal {
     this.#folder = new Folder(this.#session);
   }
 
-  /** Returns the queued commands after reading the log. */
+  /** Reads new records and returns the queued commands. */
   async commands(): Promise<JournalState['commands']> {
     await this.#refresh();
     return this.#state.commands;
   }
 
-  /** Returns the unfinished work after reading the log. */
+  /** Reads new records and returns the unfinished work. */
   async openWork(): Promise<OpenWork> {
     await this.#refresh();
     const { commands, turn } = this.#state;
@@ -170,7 +180,7 @@ export class LocalJournal implements TaskJournal {
     };
   }
 
-  /** Returns whether a call waits for a decision, and what was decided, after reading the log. */
+  /** Reads new records. Returns whether a call waits for a decision, and which decision was made. */
   async callStatus(toolCallId: string, key: string): Promise<CallStatus> {
     await this.#refresh();
     const { state } = this.#folder;
@@ -179,7 +189,8 @@ export class LocalJournal implements TaskJournal {
       isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
       isRepeat: decisions.some((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
-      // Somebody may decide on a call that ended long ago.
+      // If the call is not in the recent items, all items are searched, because the call may have ended
+      // long ago.
       call: findCall(state, toolCallId) ?? findCall(await this.#wholeState(), toolCallId),
       decision: decisionOn(this.#state, toolCallId),
     };
@@ -196,11 +207,11 @@ export class LocalJournal implements TaskJournal {
     return this.#wholeState();
   }
 
-  /** The state with all items. The journal continues with it. */
+  /** Returns the state with all items. The journal then continues with this state. */
   async #wholeState(): Promise<FoldState> {
     if (!isCut(this.#folder.state.items)) return this.#folder.state;
     const { state, incarnation } = await sessionStates(this.#options.log).load(this.#session);
-    // The log may have been rewound, or have newer records.
+    // The loaded state is used only if it has the same incarnation and the same last record.
     const isSame = incarnation === this.#incarnation;
     if (isSame && state.through === this.#folder.state.through) this.#folder = new Folder(state);
     return state;
@@ -219,8 +230,7 @@ export class LocalJournal implements TaskJournal {
     trace?: TraceContext,
   ): Promise<JournalTurn> {
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
-    // Taking the lease ends everything that was left open. Only then the number of the next turn is
-    // known.
+    // Taking the lease ends everything that was left open. Only then is the number of the next turn known.
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
@@ -284,8 +294,8 @@ export class LocalJournal implements TaskJournal {
       this.#apply(batch);
       return batch;
     } catch (error) {
-      // After a failed append the position in the log is unknown. The next append opens the session
-      // again and reads it.
+      // After a failed append, the position in the log is unknown. The next append opens the session again
+      // and reads it.
       if (this.#driver === opened) this.#dropDriver();
       throw journalError(this.taskId, error);
     } finally {
@@ -333,8 +343,8 @@ export class LocalJournal implements TaskJournal {
   }
 
   /**
-   * The lease holder receives the records of other writers with its own appends. Without the lease,
-   * the journal reads the log.
+   * Reads new records. With the lease, an empty append returns the records of other writers. Without the
+   * lease, the journal reads the log.
    */
   async #refresh(): Promise<void> {
     if (this.#driver !== undefined && !this.#isClosed) {
@@ -361,7 +371,10 @@ export class LocalJournal implements TaskJournal {
     }
   }
 
-  /** Starts from the state that the process keeps of the session, instead of from its first record. */
+  /**
+   * Starts from the state that the process keeps of the session. Otherwise it would read from the first
+   * record.
+   */
   async #start(): Promise<void> {
     if (this.#incarnation !== undefined) return;
     const states = sessionStates(this.#options.log);
@@ -372,7 +385,10 @@ export class LocalJournal implements TaskJournal {
     this.#incarnation = loaded.incarnation;
   }
 
-  /** After a rewind, the next use reads the session again from its start. Returns whether it was one. */
+  /**
+   * If the error is a rewind, resets the journal, so that it reads the session again from the start.
+   * Returns whether the error was a rewind.
+   */
   #restartIfRewound(error: unknown): boolean {
     if (!isMillraceError(error) || error.code !== 'rewound') return false;
     sessionStates(this.#options.log).forget(this.#session);
@@ -382,7 +398,7 @@ export class LocalJournal implements TaskJournal {
     return true;
   }
 
-  /** Keeps the state for the next journal of the task. */
+  /** Keeps the state in memory for the next journal of the task. */
   #keep(): void {
     const incarnation = this.#incarnation;
     if (incarnation === undefined) return;

@@ -4,16 +4,13 @@ import { type Clock, type Driver, type Log, LogError, type OpenOptions } from '@
 interface LeaseWait {
   readonly log: Log;
   readonly clock: Clock;
-  /** How long to wait for a lease that another process holds. */
+  /** How long to wait for a lease that another process holds, in milliseconds. */
   readonly leaseWaitMs: number;
 }
 
 const retryMs = 50;
 
-/**
- * Takes the lease of a session. While another process holds it, the function retries until
- * `leaseWaitMs` have passed.
- */
+/** Takes the lease of a session. If another process holds it, the function retries for `leaseWaitMs`. */
 export async function takeLease(
   session: SessionId,
   options: OpenOptions,
@@ -32,8 +29,8 @@ export async function takeLease(
 }
 
 /**
- * Creates the session of a task if it does not exist: for a new task, or for a task whose log was
- * lost or replaced.
+ * Creates the session of a task if it does not exist. This is the case for a new task, and for a task whose
+ * log was lost or replaced.
  */
 export async function ensureSession(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;

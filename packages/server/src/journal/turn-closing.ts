@@ -16,8 +16,8 @@ import { contentToParts } from '../updates/content-parts.ts';
 import type { JournalState } from './journal-state.ts';
 
 /**
- * Closes the open parts and items of a turn: as complete if the turn stopped normally, otherwise as
- * partial.
+ * Closes the open parts and items of a turn. If the turn stopped normally, the parts are complete.
+ * Otherwise they are partial.
  */
 export async function closeTurn(
   journal: TaskJournal,
@@ -30,23 +30,23 @@ export async function closeTurn(
   if (drafts.length > 0) await turn.append(drafts);
 }
 
-/** Ends a turn after an error that the agent did not cause. Write errors are ignored. */
+/** Ends a turn after an error that the agent did not cause. Errors of writing are ignored. */
 export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Promise<void> {
   const stop: Stop = { reason: 'error', cause: 'failed' };
   try {
     await closeTurn(journal, turn, stop);
     await turn.finish(stop);
   } catch {
-    // The next driver of the session finds the turn open and repairs it.
+    // The error is ignored, because the next driver of the session finds the turn open and repairs it.
   }
 }
 
-/** The stop of everything whose process crashed. */
+/** The stop of a run, turn or item whose process crashed. */
 export const interrupted: Stop = { reason: 'aborted', cause: 'interrupted' };
 
 /**
- * The records that end what a crashed process left open. Streamed content stays as partial. Queued
- * commands stay queued, and messages outside of turns stay open until their writer closes them.
+ * Returns the records that end what a crashed process left open. Streamed content stays as partial content.
+ * Queued commands stay in the queue. Messages outside of turns stay open until their writer closes them.
  */
 export function repairDrafts(
   state: FoldState,
@@ -69,15 +69,15 @@ function closeTurnDrafts(state: FoldState, turn: number): readonly DraftRecord[]
 }
 
 interface ClosingOptions {
-  /** The stop of the finished items. None if they ended normally. */
+  /** The stop of the finished items. Undefined if they ended normally. */
   readonly stop?: Stop | undefined;
   /** True if the open parts are incomplete. */
   readonly isInterrupted: boolean;
-  /** Closes only this item. Default: the whole turn. */
+  /** If set, closes only this item. Default: the whole turn. */
   readonly itemId?: ItemId | undefined;
 }
 
-/** The records that close everything that is still open in a turn, or in one item of it. */
+/** Returns the records that close everything that is still open in a turn, or in one item of the turn. */
 export function closingDrafts(
   state: FoldState,
   turn: number,
@@ -102,7 +102,7 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   const { id: partId, begin, text, bytes, value } = open;
   const at = attemptOf(partId);
   const grows = begin.kind !== 'structured' && begin.kind !== 'custom';
-  // An incomplete tool call is dropped. So is a structured part that never had a value.
+  // An incomplete tool call is dropped. A structured or custom part without a value is dropped too.
   const isDropped = grows ? isInterrupted && begin.kind === 'tool_call' : value === undefined;
   if (isDropped) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
   const { itemId } = begin;
@@ -114,7 +114,7 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   return { ...at, delta: { type: 'commit_part', partId, length, ...partial } };
 }
 
-/** The content of the `start` update, if no delta followed it. */
+/** Returns the content of the `start` update. Returns undefined if the item has more parts. */
 function previewOf(item: ItemState | undefined, { metadata }: OpenPart): Part | undefined {
   const start = contentSchema.safeParse(item?.metadata?.['start']);
   if (!start.success || item === undefined || item.parts.length > 1) return undefined;

@@ -5,13 +5,15 @@ import { ServerError } from '../contract/server-error.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 
 interface MessageDraftOptions {
-  /** The message stays open and is finished later. */
+  /** True if the message stays open and is finished later. Default: false. */
   readonly isOpen?: boolean | undefined;
-  /** Metadata of the item, such as the id and the time that the message is shown with. */
+  /** Metadata of the item, such as the id and the time that clients see. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
-/** The records of a message outside of turns, from a user or from another client. */
+/**
+ * Returns the records of a message outside of turns. The message comes from a user or from another client.
+ */
 export function messageDrafts(
   content: Content,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
@@ -25,7 +27,7 @@ export function messageDrafts(
   return metadata === undefined ? drafts : drafts.map((draft) => withMetadata(draft, metadata));
 }
 
-/** Adds metadata to the item of a draft. */
+/** Returns the draft with metadata, if it starts an item. Other drafts stay the same. */
 export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRecord {
   const { fact, turn, attempt } = draft;
   if (fact?.type !== 'item_started') return draft;
@@ -33,8 +35,8 @@ export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRec
 }
 
 /**
- * Converts content of a client to records. Content that no log accepts is reported as an error of
- * the client.
+ * Calls `make`, which converts a client's content to records. If the log would not accept the content, it
+ * throws an error about the client's request.
  */
 export function convertContent<T>(make: () => T): T {
   try {
@@ -53,7 +55,7 @@ function contentError(error: unknown): unknown {
   return new ServerError(code, message, {}, { cause: error });
 }
 
-/** The updates that open a message with the given content so far. */
+/** Returns the updates that open a message whose content so far is given. */
 function openingUpdates(content: Content): readonly UpdateInput[] {
   switch (content.type) {
     case 'text': {

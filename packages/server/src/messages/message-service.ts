@@ -1,16 +1,16 @@
-import type { DraftRecord, FoldState, Ids, JsonValue } from '@millrace/core';
+import type { DraftRecord, FoldState, Ids } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import type { TaskMessage } from '../contract/message.ts';
-import type { MessageFilter } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { ListPage, MessageService } from '../contract/service.ts';
+import type { MessageService } from '../contract/service.ts';
 import type { TaskJournal } from '../contract/task-journal.ts';
-import { isoTime, notFoundError, PageSizeLimit } from '../stores/row-access.ts';
-import { messageOf, messagesOf } from '../updates/task-messages.ts';
+import { isoTime, notFoundError } from '../stores/row-access.ts';
+import { messageOf } from '../updates/task-messages.ts';
 import { editDrafts } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
+import { listMessages } from './message-list.ts';
 
-/** Calls `work` with the task's journal. Throws if the task does not exist. */
+/** Calls `work` with the task's journal and returns its result. Throws if the task does not exist. */
 export type WithJournal = <T>(
   taskId: string,
   work: (journal: TaskJournal) => Promise<T>,
@@ -24,8 +24,8 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     isOpen = false,
   ) =>
     withJournal(taskId, async (journal) => {
-      // Takes the lease first. Then the edited state is current, and no other process can edit at
-      // the same time.
+      // The empty append takes the lease. The state is then current, and no other process can edit at the
+      // same time.
       await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
@@ -43,14 +43,13 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
       return all.map(({ id }) => requireMessage(state, id));
     });
   return {
-    async list({ taskId, filters, limit, pageNumber, cursor, direction }) {
-      const messages = filterMessages(messagesOf(await stateOf(taskId)), filters);
+    async list({ taskId, filters, limit, pageNumber, cursor, direction: order }) {
       const skip = (pageNumber - 1) * limit;
-      const order = direction === 'desc' ? 'older' : 'newer';
-      return sliceMessages(messages, { limit, skip, cursor, direction: order });
+      const direction = order === 'desc' ? 'older' : 'newer';
+      return listMessages(await stateOf(taskId), { filters, limit, skip, cursor, direction });
     },
-    async page({ taskId, filters, ...slice }) {
-      return sliceMessages(filterMessages(messagesOf(await stateOf(taskId)), filters), slice);
+    async page({ taskId, ...query }) {
+      return listMessages(await stateOf(taskId), query);
     },
     async get(id) {
       const taskId = taskIdOf(id);
@@ -92,12 +91,14 @@ function newMessage(
   );
   const id = `${taskId}.${first}`;
   if (createdAt == null) return { id, drafts };
-  // A message with its own time stores its id beside it.
+  // A message with its own time stores its id in the same metadata.
   const metadata = { message: id, createdAt: isoTime(Date.parse(createdAt)) };
   return { id, drafts: drafts.map((draft) => withMetadata(draft, metadata)) };
 }
 
-/** Message ids are `<task id>.<part id>`. Task ids contain no dot. */
+/**
+ * Returns the task id in a message id. Message ids are `<task id>.<part id>`, and task ids contain no dot.
+ */
 function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];
   if (taskId === undefined) throw notFoundError('message', id);
@@ -117,83 +118,4 @@ function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessa
     'internal',
     `Cannot read back the message that was just written to ${what}`,
   );
-}
-
-/**
- * Keeps the messages that match any including filter and no excluding one. Without an including
- * filter all messages are included.
- */
-function filterMessages(
-  messages: readonly TaskMessage[],
-  filters: readonly MessageFilter[],
-): readonly TaskMessage[] {
-  const included = filters.filter(({ exclude }) => !exclude);
-  const excluded = filters.filter(({ exclude }) => exclude);
-  return messages.filter(
-    (message) =>
-      (included.length === 0 || included.some((filter) => matchesFilter(message, filter))) &&
-      !excluded.some((filter) => matchesFilter(message, filter)),
-  );
-}
-
-function matchesFilter(
-  message: TaskMessage,
-  { content, streaming_status }: MessageFilter,
-): boolean {
-  if (streaming_status != null && message.streaming_status !== streaming_status) return false;
-  if (content == null) return true;
-  const has = message.content as Readonly<Record<string, JsonValue>>;
-  return Object.entries(content).every(([key, value]) => isEqual(has[key], value));
-}
-
-function isEqual(a: JsonValue | undefined, b: JsonValue): boolean {
-  return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
-}
-
-interface MessageSlice {
-  readonly limit: number;
-  readonly direction: 'older' | 'newer';
-  readonly cursor?: string | undefined;
-  /** Number of messages to skip if there is no cursor. */
-  readonly skip?: number | undefined;
-}
-
-/** Returns a slice of messages. `messages` is oldest first; `older` starts at the newest. */
-function sliceMessages(
-  messages: readonly TaskMessage[],
-  { limit, direction, cursor, skip = 0 }: MessageSlice,
-): ListPage<TaskMessage> {
-  const inOrder = direction === 'older' ? messages.toReversed() : messages;
-  const start = cursor === undefined ? skip : startAfter(inOrder, cursor, direction);
-  const data = inOrder.slice(start, start + limit);
-  const pageSize = new PageSizeLimit();
-  for (const message of data) pageSize.add(message.content);
-  const last = data.at(-1);
-  const hasMore = start + limit < inOrder.length;
-  return { data, next: hasMore && last !== undefined ? cursorOf(last) : null };
-}
-
-/** The cursor contains the time too, because the message may be deleted before the next request. */
-function cursorOf({ id, created_at }: TaskMessage): string {
-  return Buffer.from(`${created_at} ${id}`).toString('base64url');
-}
-
-function startAfter(
-  inOrder: readonly TaskMessage[],
-  cursor: string,
-  direction: MessageSlice['direction'],
-): number {
-  const [, time, id] = /^(\S+) (.+)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (time === undefined || Number.isNaN(Date.parse(time))) throw badCursor();
-  const position = inOrder.findIndex((message) => message.id === id);
-  if (position >= 0) return position + 1;
-  const isAfter = ({ created_at }: TaskMessage) =>
-    direction === 'older' ? (created_at ?? '') < time : (created_at ?? '') > time;
-  const next = inOrder.findIndex(isAfter);
-  return next < 0 ? inOrder.length : next;
-}
-
-function badCursor(): ServerError {
-  const message = 'Cannot continue from this cursor: it is not from a list. Start without a cursor';
-  return new ServerError('invalid', message);
 }

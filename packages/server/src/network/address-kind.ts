@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Where an IP address leads. `forbidden`: no agent can be there, or a cloud serves credentials
- * there. The server never connects to such an address, whatever its configuration is.
+ * The kind of network that an IP address belongs to. `forbidden` means that no agent can be there, or that
+ * a cloud serves credentials there. The server never connects to a forbidden address, and no option can
+ * change this.
  */
 export type AddressKind = 'loopback' | 'private' | 'public' | 'forbidden';
 
@@ -16,22 +17,22 @@ const privateNetworks = ranges([
 ]);
 
 const forbidden = ranges([
-  // This network, which many systems treat as this machine.
+  // The addresses of "this network", which many systems treat as this machine.
   '0.0.0.0/8',
-  // Link-local. Most clouds serve the credentials of a machine at 169.254.169.254.
+  // Link-local addresses. Most clouds serve the credentials of a machine at 169.254.169.254.
   ...['169.254.0.0/16', 'fe80::/10'],
-  // Alibaba Cloud, Azure, Oracle Cloud and other protocol assignments.
+  // Metadata services of Alibaba Cloud, Azure and Oracle Cloud, and the block for protocol assignments.
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.0/24'],
-  // AWS, Google Cloud, Oracle Cloud and Scaleway over IPv6.
+  // Metadata services of AWS, Google Cloud, Oracle Cloud and Scaleway over IPv6.
   ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:c1::/32', 'fd00:42::/32'],
-  // Multicast, reserved and broadcast.
+  // Multicast, reserved and broadcast addresses.
   ...['224.0.0.0/3', 'ff00::/8'],
-  // Obsolete or local forms that contain an IPv4 address: compatible, translated, local NAT64, 6to4,
-  // Teredo. And site-local addresses, which no system uses any more.
+  // Obsolete or local forms that contain an IPv4 address: compatible, translated, local NAT64, 6to4 and
+  // Teredo. The last entry is site-local addresses, which are not used any more.
   ...['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', 'fec0::/10'],
 ]);
 
-/** Classifies the text of an IP address, in any spelling that `net.isIP` accepts. */
+/** Returns the kind of an IP address. It accepts every spelling that `net.isIP` accepts. */
 export function addressKind(address: string): AddressKind {
   const plain = address.split('%', 1)[0] ?? '';
   const version = isIP(plain);
@@ -44,15 +45,13 @@ export function addressKind(address: string): AddressKind {
 }
 
 function kindInRanges(address: string, family: 'ipv4' | 'ipv6'): AddressKind {
-  // ::1 is inside the forbidden ::/96, so loopback comes first.
+  // Loopback is checked first, because ::1 is inside the forbidden ::/96.
   if (loopback.check(address, family)) return 'loopback';
   if (forbidden.check(address, family)) return 'forbidden';
   return privateNetworks.check(address, family) ? 'private' : 'public';
 }
 
-/**
- * A list of networks such as `10.0.0.0/8`. Returns undefined if one of them is not a network.
- */
+/** Parses a list of networks such as `10.0.0.0/8`. Returns undefined if one of them is not a network. */
 export function parseNetworks(networks: readonly string[]): BlockList | undefined {
   const list = new BlockList();
   for (const network of networks) {
@@ -71,7 +70,7 @@ function ranges(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** The eight 16-bit groups of a valid IPv6 address. */
+/** Returns the eight 16-bit groups of a valid IPv6 address. */
 function ipv6Groups(address: string): readonly number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const text =
@@ -89,7 +88,10 @@ function hex(high: string | undefined, low: string | undefined): string {
   return (Number(high) * 256 + Number(low)).toString(16);
 }
 
-/** The IPv4 address that a mapped (`::ffff:0:0/96`) or NAT64 (`64:ff9b::/96`) address leads to. */
+/**
+ * Returns the IPv4 address inside a mapped (`::ffff:0:0/96`) or NAT64 (`64:ff9b::/96`) address. Returns
+ * undefined for other addresses.
+ */
 function embeddedIpv4(groups: readonly number[]): string | undefined {
   const [a, b, c, d, e, f, high = 0, low = 0] = groups;
   const isMapped = [a, b, c, d, e].every((group) => group === 0) && f === 0xffff;
@@ -99,8 +101,8 @@ function embeddedIpv4(groups: readonly number[]): string | undefined {
 }
 
 /**
- * True for ISATAP addresses, and for addresses that end in 169.254.169.254. Several clouds choose
- * that end for the IPv6 address of their metadata service.
+ * Returns true for ISATAP addresses, and for addresses that end in 169.254.169.254. Several clouds use this
+ * ending for the IPv6 address of their metadata service.
  */
 function hasHiddenIpv4([, , , , e = 0, f, high, low]: readonly number[]): boolean {
   const isIsatap = (e & 0xfdff) === 0 && f === 0x5efe;

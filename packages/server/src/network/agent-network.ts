@@ -14,10 +14,10 @@ const systemResolver: Resolver = (name, done) =>
     done(error, addresses ?? []),
   );
 
-/** The kinds of networks that can be named in `agentNetworks`. */
+/** The kinds of networks that `agentNetworks` can contain. */
 const networkKinds = ['loopback', 'private', 'public'] as const;
 
-/** Names of metadata services. They are refused before they are resolved. */
+/** The host names of metadata services. They are refused before they are resolved. */
 const forbiddenNames = new Set([
   ...['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'],
   ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
@@ -25,16 +25,19 @@ const forbiddenNames = new Set([
 ]);
 
 /**
- * Decides to which addresses the server connects when it calls a remote agent. The decision is made
- * for each connection, with the addresses that this connection uses, so a name that resolves to
- * another address later does not get around it.
+ * Decides to which addresses the server may connect when it calls a remote agent. It decides for each
+ * connection, with the addresses of this connection. If a name later resolves to another address, that
+ * address is checked too.
  */
 export class AgentNetwork {
   readonly #kinds: Set<string>;
   readonly #networks: BlockList;
   readonly #resolve: Resolver;
 
-  /** `allowed` has `loopback`, `private`, `public`, and networks such as `10.1.0.0/16`. */
+  /**
+   * Creates the policy. `allowed` contains `loopback`, `private`, `public`, and networks such as
+   * `10.1.0.0/16`.
+   */
   constructor(allowed: readonly string[], resolve: Resolver = systemResolver) {
     const isKind = (name: string) => networkKinds.some((kind) => kind === name);
     const networks = parseNetworks(allowed.filter((name) => !isKind(name)));
@@ -44,7 +47,7 @@ export class AgentNetwork {
     this.#resolve = resolve;
   }
 
-  /** Allows another kind of network. */
+  /** Allows one more kind of network. */
   allow(kind: (typeof networkKinds)[number]): void {
     this.#kinds.add(kind);
   }
@@ -53,7 +56,7 @@ export class AgentNetwork {
   async assertUrl(text: string): Promise<void> {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-    // A query or a fragment would hide the path that is appended to the URL.
+    // A query or a fragment is refused, because the server appends a path to the URL.
     const isPlain = isHttp && !/[?#]/.test(text) && url.username === '' && url.password === '';
     if (!isPlain) {
       const message =
@@ -65,14 +68,14 @@ export class AgentNetwork {
       throw new ServerError('invalid', `Cannot register the agent: ${problem}`);
   }
 
-  /** Throws if the host of a URL is an address that the server must not connect to. */
+  /** Throws if the host of a URL is an address to which the server must not connect. */
   assertHost(url: URL): void {
     const host = hostOf(url);
     const problem = isIP(host) === 0 ? this.#problemOfName(host) : this.#problemOfAddress(host);
     if (problem !== undefined) throw refusedAddress(problem);
   }
 
-  /** Resolves a name for `net.connect`. Fails if any of its addresses is refused. */
+  /** Resolves a name for `net.connect`. It fails if any of the addresses is refused. */
   readonly lookup: LookupFunction = (name, options, done) => {
     this.#resolve(name, (error, addresses) => {
       const problem = this.#problemOfAll(addresses);
@@ -87,7 +90,7 @@ export class AgentNetwork {
     const problem = this.#problemOfName(host);
     if (problem !== undefined) return problem;
     const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
-    // A name that does not resolve yet is accepted. Each connection checks it again.
+    // A name that cannot be resolved yet is accepted. Each connection checks it again.
     this.#resolve(host, (_error, addresses) => resolve(addresses));
     return this.#problemOfAll(await promise);
   }
@@ -105,7 +108,10 @@ export class AgentNetwork {
     return undefined;
   }
 
-  /** The message names the kind of address only. The address may be a secret of the network. */
+  /**
+   * Returns why an address is refused, or undefined if it is allowed. The text names only the kind of
+   * address, because the address may be a secret of the network.
+   */
   #problemOfAddress(address: string): string | undefined {
     const kind = addressKind(address);
     const isListed = () => this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
@@ -126,7 +132,7 @@ const problems = {
     'its host is in the internet, which `agentNetworks` does not allow. Add "public" to allow it',
 };
 
-/** The agent is not called, and the call is not repeated. */
+/** Returns the error for a refused address. The agent is not called, and the call is not retried. */
 function refusedAddress(problem: string): ServerError {
   const details = { reason: 'address_refused' };
   return new ServerError('agent_failed', `Cannot call the agent: ${problem}`, {}, { details });

@@ -10,8 +10,8 @@ interface AgentRequest {
 }
 
 /**
- * Sends a request to a remote agent and resolves when the answer starts. Each request opens its own
- * connection, whose address the network policy checks. Redirects are not followed.
+ * Sends a request to a remote agent. Resolves when the answer starts. Each request opens its own
+ * connection, and the network policy checks its address. Redirects are not followed.
  */
 export function requestAgent(
   address: string,
@@ -20,7 +20,7 @@ export function requestAgent(
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const url = new URL(address);
-  // The connection does not look up an IP address, so it is checked here.
+  // `lookup` is not called for an IP address, so the address is checked here.
   network.assertHost(url);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -29,7 +29,8 @@ export function requestAgent(
     headers: { ...headers, ...length },
   });
   sent.once('response', resolve);
-  // Stays attached: an aborted request can emit an error after its answer started.
+  // This listener stays attached, because an aborted request can emit an error after its answer has
+  // started.
   sent.on('error', reject);
   sent.end(body);
   return promise;

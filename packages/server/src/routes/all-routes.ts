@@ -27,5 +27,5 @@ const routes: readonly Route[] = [
   ...healthRoutes,
 ];
 
-/** Every route that the server answers, in the order of the OpenAPI document. */
+/** All routes of the server, in the order of the OpenAPI document. */
 export const allRoutes: readonly Route[] = [...routes, ...documentRoutes(routes)];

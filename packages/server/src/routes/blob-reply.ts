@@ -2,23 +2,23 @@ import type { BlobStore } from '@millrace/log';
 import type { HttpResponse } from '../contract/http.ts';
 import { StreamReply } from '../http/route.ts';
 
-/** Bytes that are read from the store at once. */
+/** The number of bytes that are read from the store at once. */
 const sliceBytes = 2 ** 20;
 
 interface BlobReplyOptions {
   readonly blobs: Pick<BlobStore, 'slice'>;
   readonly hash: string;
   readonly length: number;
-  /** The header `range` of the request. Several ranges and other units are ignored. */
+  /** The header `range` of the request. A header with several ranges or another unit is ignored. */
   readonly range: string | undefined;
-  /** The header `if-range`. The range is ignored if it is not the etag of the blob. */
+  /** The header `if-range`. If it is not the etag of the blob, the range is ignored. */
   readonly ifRange: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Streams a blob, or a range of it, without holding more than a slice in memory. It reads the next
- * slice when the client has read the last one. Undefined if the blob does not exist.
+ * Streams a blob or a range of it. It has at most one slice in memory, and reads the next slice after the
+ * client has read the previous one. Returns undefined if the blob does not exist.
  */
 export async function blobReply(options: BlobReplyOptions): Promise<StreamReply | undefined> {
   const { blobs, hash, length, range, ifRange } = options;
@@ -33,7 +33,8 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
       response.end();
     });
   const { start, end } = asked ?? { start: 0, end: length };
-  // Read before the head is sent, so that a missing blob and an error get a status of their own.
+  // The first slice is read before the headers are sent. If the blob is missing or cannot be read, the
+  // client then gets the right status.
   const first = await blobs.slice(hash, start, Math.min(end, start + sliceBytes));
   if (first === undefined) return undefined;
   const part = asked && { 'content-range': `bytes ${start}-${end - 1}/${length}` };
@@ -43,7 +44,7 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
     let bytes: Uint8Array | undefined = first;
     for (let at = start; !response.destroyed; ) {
       const expected = Math.min(sliceBytes, end - at);
-      // The connection is closed then, because the head has promised more bytes.
+      // The error closes the connection, because the headers have promised more bytes.
       if (bytes?.length !== expected) throw new Error(`the blob ${hash} ended at byte ${at}`);
       at += expected;
       if (at >= end) return void response.end(bytes);
@@ -55,11 +56,11 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
 
 interface ByteRange {
   readonly start: number;
-  /** Exclusive. */
+  /** The position after the last byte. */
   readonly end: number;
 }
 
-/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Undefined for anything else. */
+/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Returns undefined for any other text. */
 function parseRange(text: string, length: number): ByteRange | 'unsatisfiable' | undefined {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? [];
   if (from === '' && to === '') return undefined;

@@ -25,13 +25,13 @@ export const listQuery = {
   page_number: z.int().min(1).max(1_000_000).default(1),
   order_by: z.enum(['created_at', 'updated_at']).optional(),
   order_direction: z.enum(['asc', 'desc']).default('desc'),
-  /** The `x-next-cursor` header of the previous page. */
+  /** The value of the header `x-next-cursor` of the previous page. */
   cursor: z.string().max(4096).optional(),
 };
 
 const listQuerySchema = z.object(listQuery);
 
-/** Converts query parameters to a page query. Default order: by last change. */
+/** Converts query parameters to a page query. Default order: by the time of the last change. */
 export function toPageQuery(
   query: z.output<typeof listQuerySchema>,
   orderBy: PageQuery['orderBy'] = 'updated_at',
@@ -46,7 +46,10 @@ export function toPageQuery(
   };
 }
 
-/** A plain array, as Agentex clients expect it. The cursor of the next page is in a header. */
+/**
+ * Returns the page as a plain array, because Agentex clients expect this. The cursor of the next page is in
+ * a header.
+ */
 export function listReply<T>({ data, next }: ListPage<T>): Reply {
   return new Reply(data, { headers: next === null ? {} : { 'x-next-cursor': next } });
 }

@@ -41,7 +41,8 @@ function notReadable(cause: unknown): ServerError {
 }
 
 /**
- * Routes for the OpenAPI document and the page that shows it. The document includes these routes.
+ * Returns the routes for the OpenAPI document and for the page that shows it. The document also contains
+ * these routes.
  */
 export function documentRoutes(others: readonly Route[]): readonly Route[] {
   const documents = new Documents();
@@ -82,15 +83,14 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
 }
 
 /**
- * The bytes of documents, by their type. They are created on the first request, so that the server
- * starts faster, and only once. Anybody can request them without a token, and one connection can
- * request a thousand at once: creating them each time would keep the server busy, and each waiting
- * reply would need its own memory.
+ * The bytes of documents, by their type. They are created at the first request, so that the server starts
+ * faster, and only once. Anybody can request them without a token, and one connection can request a
+ * thousand at once. Creating them for each request would keep the server busy and need much memory.
  */
 class Documents {
   readonly #bytes = new Map<string, Buffer>();
 
-  /** `basePath` is one of the few paths that this server is mounted at. */
+  /** Returns a reply with a document. `basePath` is one of the few paths at which this server is mounted. */
   reply(type: string, create: () => string, basePath = ''): StreamReply {
     const key = `${type} ${basePath}`;
     const bytes = this.#bytes.get(key) ?? Buffer.from(create());
@@ -107,11 +107,11 @@ class Documents {
   }
 }
 
-/** The page runs no scripts and loads nothing from other hosts. */
+/** The content security policy of the page. The page runs no scripts and loads nothing from other hosts. */
 const docsPolicy =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** An HTML page with a table of routes. */
+/** Returns an HTML page with a table of routes. */
 function docsPage(routes: readonly Route[]): string {
   const rows = routes.map(
     ({ method, path, summary, body, query }) =>

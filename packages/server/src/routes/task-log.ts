@@ -22,7 +22,8 @@ import { taskIdParams, taskNameParams } from './route-schemas.ts';
 const streamQuery = z.object({
   view: z.enum(['updates', 'events', 'records', 'ui']).default('updates'),
   /**
-   * Continue after this event `id`; 0 is the start. The header `last-event-id` takes precedence.
+   * The `id` of the event after which the stream starts. 0 is the start of the log. The header
+   * `last-event-id` takes precedence.
    */
   from: z.string().max(64).optional(),
 });
@@ -31,10 +32,10 @@ const streamReply = z.string();
 
 const eventStreamType = 'text/event-stream';
 
-/** Types that a browser may display, because they cannot run code. */
+/** The media types that a browser may display, because they cannot run code. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
-/** Approximate size of a page. A page has at least one record. */
+/** The approximate maximum size of a page in bytes. A page has at least one record. */
 const pageBytes = 2 ** 20;
 
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
@@ -122,7 +123,7 @@ export const taskLogRoutes: readonly Route[] = [
       return reply;
     },
   }),
-  /** Streams merge appends. An inspector of a session needs every single record. */
+  /** Returns single records, because an inspector of a session needs each of them. Streams merge appends. */
   route({
     method: 'GET',
     path: '/tasks/{task_id}/records',
@@ -130,7 +131,10 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: z.object({
       from: z.int().min(0).default(0),
-      /** What follows the hyphen in the ids of the stream. Without it, a rewound log is not noticed. */
+      /**
+       * The part after the hyphen in the ids of the stream. If it is missing, a rewound log is not
+       * detected.
+       */
       incarnation: z
         .string()
         .regex(/^[0-9a-z]{1,32}$/)
@@ -190,7 +194,10 @@ async function openStream(
   return new StreamReply((response) => streams.serve({ taskId, view, from, response }));
 }
 
-/** The header takes precedence, because a reconnecting client has a later cursor in it. */
+/**
+ * Returns the cursor of a request. The header takes precedence, because a client that reconnects sends a
+ * later cursor in it.
+ */
 function readCursor(header: string | string[] | undefined, requested: string | undefined) {
   const from = header === undefined || header === '' ? requested : String(header);
   if (from === undefined || isCursor(from)) return from;
@@ -199,7 +206,7 @@ function readCursor(header: string | string[] | undefined, requested: string | u
   throw new ServerError('invalid', message);
 }
 
-/** The type declarations of Node lack this header. */
+/** Returns the header `if-range`, which is missing in the types of Node. */
 function ifRange(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['if-range'];
   return value === undefined ? undefined : String(value);
@@ -210,7 +217,10 @@ interface ReferencedBlob {
   readonly length: number;
 }
 
-/** A blob of the task's transcript. Undefined if the transcript does not refer to it. */
+/**
+ * Returns the type and length of a blob in the task's transcript. Returns undefined if the transcript does
+ * not reference it.
+ */
 async function referencedBlob(
   log: Log,
   taskId: string,

@@ -17,7 +17,7 @@ interface TaskStreamsOptions {
   readonly limits?: Partial<StreamLimits> | undefined;
 }
 
-/** Creates streams that read the log and report changes of the task's row. */
+/** Creates the task streams. They read the log and report changes of the task's row. */
 export function createTaskStreams({
   log,
   clock,
@@ -42,7 +42,7 @@ export function createTaskStreams({
   };
 }
 
-/** Subscribes before it reads, so that no change is missed. */
+/** Watches the row of a task. It subscribes before it reads, so that no change is missed. */
 async function watchTask(
   { tasks, changes }: TaskStreamsOptions['service'],
   taskId: string,
@@ -56,7 +56,8 @@ async function watchTask(
     const current = () => changed ?? found;
     const onChange: WatchedTask['onChange'] = (listener) => {
       let last = JSON.stringify(current());
-      // Changes by other servers are found by polling, so the same row may be reported again.
+      // Changes of other servers are found by polling, so the same row may be reported twice. A repeated
+      // row is ignored.
       return changes.listen(taskId, (task) => {
         const now = JSON.stringify(task);
         if (now !== last) listener(task);

@@ -21,7 +21,7 @@ import {
 import { withWorkStatus } from './work-status.ts';
 
 /**
- * Optional fields of a list of tasks. `work` adds which tasks have a running agent and which wait
+ * Optional fields in a list of tasks. `work` adds which tasks have a running agent, and which tasks wait
  * for an approval.
  */
 const listRelationships = { relationships: z.array(z.enum(['agents', 'work'])).optional() };
@@ -63,7 +63,7 @@ export const taskRoutes: readonly Route[] = [
       const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
       const requested = { ...toPageQuery(query), agentId, status, metadata, search };
       const listed = await service.tasks.list(requested);
-      // With the name and the id of two different agents, no task matches.
+      // If the query names two different agents by name and by id, no task matches.
       const found = id !== undefined && id !== agentId ? [] : listed.data;
       const data = found.map((task) => withRelationships(task, query));
       const isWork = query.relationships?.includes('work') ?? false;
@@ -150,7 +150,7 @@ export const taskRoutes: readonly Route[] = [
   ),
 ];
 
-/** Removes the agents unless the request asks for them. */
+/** Returns the task without its agents, unless the request asks for them. */
 function withRelationships<T extends { readonly agents: AgentInfo[] | null }>(
   task: T,
   query: { readonly relationships?: readonly ('agents' | 'work')[] | undefined },

@@ -10,25 +10,31 @@ const name = z.string().min(1).max(1024).nullish();
 const maxLifetimeSeconds = 366 * 24 * 3600;
 
 const createTokenBody = closedObject({
-  /** At most one of these four. Without any, the token gives access to everything. */
+  /**
+   * The agent or task that the token gives access to. At most one of these four fields may be set. If none
+   * is set, the token gives access to everything.
+   */
   agent_id: name,
   agent_name: name,
   task_id: name,
   task_name: name,
-  /** True: the token can only read. Default: false. */
+  /** True if the token can only read. Default: false. */
   read_only: z.boolean().nullish(),
-  /** Seconds until the token expires, at most 366 days. Default: as the token of the request. */
+  /**
+   * Seconds until the token expires, at most 366 days. Default: the expiry of the token that sends the
+   * request.
+   */
   expires_in: z.int().min(1).max(maxLifetimeSeconds).nullish(),
   label: z.string().max(256).nullish(),
 });
 
 const tokenSchema = z.object({
-  /** The hash of the token. It is not secret, and it is enough to revoke the token. */
+  /** The id of the token, which is its hash. It is not secret. It can be used to revoke the token. */
   id: z.string(),
   agent_id: z.string().nullable(),
   task_id: z.string().nullable(),
   read_only: z.boolean(),
-  /** Null if the token does not expire. */
+  /** When the token expires. Null if it does not expire. */
   expires_at: z.string().nullable(),
   label: z.string().nullable(),
   created_at: z.string(),

@@ -4,8 +4,8 @@ import type { TaskSummary } from '../contract/task.ts';
 import { digestCacheFor } from '../inspection/task-digest.ts';
 
 /**
- * Limits for reading logs per list. `awaits_approval` is omitted for tasks whose log was not read
- * in time.
+ * Limits for reading logs for one list of tasks. `awaits_approval` is missing for tasks whose log was not
+ * read in time.
  */
 const maxReads = 100;
 const maxReadMs = 500;
@@ -17,8 +17,8 @@ interface WorkSources {
 }
 
 /**
- * Adds to each task whether an agent works on it and whether it waits for an approval. The logs
- * have this information, so it includes agents in other processes.
+ * Adds to each task whether an agent works on it, and whether it waits for an approval. This information
+ * comes from the logs, so it includes agents in other processes.
  */
 export async function withWorkStatus(
   tasks: readonly TaskSummary[],
@@ -36,7 +36,7 @@ export async function withWorkStatus(
   });
 }
 
-/** Which tasks have a pending approval. Tasks whose log could not be read are missing. */
+/** Returns which tasks have a pending approval. Tasks whose log could not be read are missing. */
 async function readAwaitingApproval(
   ids: string[],
   { log, clock }: WorkSources,
@@ -46,7 +46,7 @@ async function readAwaitingApproval(
   const deadline = clock.now() + maxReadMs;
   const readNext = async () => {
     for (let id = ids.shift(); id !== undefined && clock.now() < deadline; id = ids.shift()) {
-      // A deleted or unreadable task must not affect the others.
+      // An error of one task is ignored, so that it does not affect the other tasks.
       const digest = await digests.read(sessionId(id)).catch(() => undefined);
       if (digest?.isWhole) awaiting.set(id, digest.state.pendingApprovals.size > 0);
     }

@@ -14,7 +14,7 @@ import {
 import { type CompleteQuery, checkEpoch, checkRow, completeQuery, isClaimed } from './row-query.ts';
 
 /**
- * Creates rows in memory. They are lost when the process ends.
+ * Creates a row store in memory. Its content is lost when the process ends.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #tables = new Map<Table, MemoryTable>();
-  /** Number of writes per table. */
+  /** The number of writes per table. */
   readonly #writes = new Map<Table, number>();
   #isClosed = false;
 
@@ -120,7 +120,7 @@ class MemoryRows implements Rows {
   }
 }
 
-/** Copies a row, so that callers cannot change stored data. */
+/** Returns a copy of a row, so that callers cannot change stored data. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
 }
@@ -128,7 +128,7 @@ function copy<R extends Row | undefined>(row: R): R {
 /** The rows of one table, with indexes by name and by time. */
 class MemoryTable {
   readonly #rows = new Map<string, Row>();
-  /** Row ids by name. A name is unique in a table. */
+  /** Row ids by name. A name is unique in its table. */
   readonly #names = new Map<string, string>();
   readonly #sorted = {
     createdAt: new SortedRows('createdAt'),
@@ -169,7 +169,7 @@ class MemoryTable {
       .toArray();
   }
 
-  /** Rows in the order of the query. With a name there is at most one. */
+  /** Returns the rows in the order of the query. If the query contains a name, there is at most one row. */
   #candidates({ where, orderBy, direction, after }: CompleteQuery): IteratorObject<Row> {
     const name = where.find(([key]) => key === 'name')?.[1];
     if (name !== undefined && after === undefined) {
@@ -186,7 +186,7 @@ interface Position {
   readonly id: string;
 }
 
-/** Rows sorted by one of their times. */
+/** A list of rows, sorted by one of their times. */
 class SortedRows {
   readonly #orderBy: 'createdAt' | 'updatedAt';
   readonly #rows: Row[] = [];
@@ -217,7 +217,9 @@ class SortedRows {
     return { at: row[this.#orderBy], id: row.id };
   }
 
-  /** The number of rows before a position, or up to and including it. */
+  /**
+   * Returns the number of rows before a position. With `isIncluded`, a row at the position is counted too.
+   */
   #countBefore(position: Position, isIncluded: boolean): number {
     let [low, high] = [0, this.#rows.length];
     while (low < high) {
@@ -232,6 +234,6 @@ class SortedRows {
 
 function compare(a: Position, b: Position): number {
   if (a.at !== b.at) return a.at - b.at;
-  // Compares bytes, as the databases do.
+  // Ids are compared by their bytes, as in the databases.
   return a.id === b.id ? 0 : Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

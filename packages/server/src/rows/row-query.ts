@@ -4,7 +4,7 @@ import { ServerError } from '../contract/server-error.ts';
 
 const maxKeys = 8;
 const keyPattern = /^[a-z][a-z_]{0,31}$/;
-/** Limits for the data of one row. Rows are always read whole. */
+/** Limits for the data of one row. They are needed because a row is always read as a whole. */
 const dataLimits = { maxDepth: 128, maxTextLength: 4 * 2 ** 20 };
 const maxLimit = 1000;
 
@@ -26,21 +26,21 @@ export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>):
     throw invalid(`its data is not valid JSON at ${problem.path}: ${problem.why}`);
 }
 
-/** Throws `bad_row` if the epoch is not one of a log: an integer from 0. */
+/** Throws `bad_row` if the epoch is not an integer from 0. */
 export function checkEpoch(table: string, epoch: number | undefined): void {
   if (epoch === undefined || (Number.isSafeInteger(epoch) && epoch >= 0)) return;
   const message = `Cannot change a row of ${table}: its epoch must be an integer from 0`;
   throw new RowsError('bad_row', message, { table });
 }
 
-/** True if a claim replaces the stored epoch. */
+/** Returns whether a claim replaces the stored epoch. */
 export function isClaimed(stored: number, epoch: number, replacing: number | undefined): boolean {
   return epoch > stored || (replacing !== undefined && replacing === stored);
 }
 
 /**
- * Fills in the defaults of a query. Returns undefined if no row can match. Throws `bad_row` for
- * invalid limits.
+ * Returns the query with its defaults. Returns undefined if no row can match. Throws `bad_row` for invalid
+ * limits.
  */
 export function completeQuery(query: RowQuery): CompleteQuery | undefined {
   const { orderBy = 'createdAt', direction = 'asc', limit = 50, offset = 0, after } = query;

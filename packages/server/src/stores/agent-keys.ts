@@ -4,9 +4,9 @@ import type { Row, Rows } from '../contract/rows.ts';
 import { changeRow } from './row-access.ts';
 import { fromTokenRow, type StoredToken, toTokenRow } from './token-rows.ts';
 
-/** Which key an agent has. The row of the agent stores it. */
+/** Says which key an agent has. The agent's row contains it. */
 export interface AgentKeyState {
-  /** How many keys the agent had before this one. */
+  /** The number of keys that the agent had before this one. */
   readonly generation: number;
   /** True if the key was revoked. The agent gets the next key when it registers again. */
   readonly isRevoked: boolean;
@@ -18,17 +18,20 @@ export function readKeyState({ key_generation, is_key_revoked }: JsonObject): Ag
   return { generation, isRevoked: is_key_revoked === true };
 }
 
-/** The fields of an agent's row that store the key state. */
+/** Returns the fields of an agent's row that contain the key state. */
 export function keyStateFields({ generation, isRevoked }: AgentKeyState) {
   return { key_generation: generation, is_key_revoked: isRevoked };
 }
 
-/** The key state after the agent registers: a revoked key is replaced, another one stays. */
+/**
+ * Returns the key state after the agent registers. A revoked key is replaced by the next one. Any other key
+ * stays.
+ */
 export function registeredKey({ generation, isRevoked }: AgentKeyState): AgentKeyState {
   return { generation: isRevoked ? generation + 1 : generation, isRevoked: false };
 }
 
-/** Stores that the agent's key must never be valid again. */
+/** Stores that the agent's current key is revoked for good. */
 export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void> {
   if ((await rows.get('agents', agentId)) === undefined) return;
   await changeRow(rows, 'agents', agentId, ({ keys, data }) => {
@@ -38,7 +41,9 @@ export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void>
   });
 }
 
-/** Deletes the tokens of an agent that match, and returns their ids. Default: all of them. */
+/**
+ * Deletes the tokens of an agent for which `matches` returns true. Returns their ids. Default: deletes all.
+ */
 export async function deleteAgentTokens(
   rows: Rows,
   agentId: string,
@@ -60,29 +65,30 @@ export async function deleteAgentTokens(
 }
 
 /**
- * The API keys of remote agents, used in both directions. A key is derived from the server's secret,
- * the agent's id and the generation. It is stored nowhere and stays the same after a restart.
+ * The API keys of remote agents. The agent uses its key to call the server, and the server uses it to call
+ * the agent. A key is derived from the server's secret, the agent's id and the generation. It is not
+ * stored, and it is the same after a restart.
  */
 export class AgentKeys {
   readonly #secret: string | Uint8Array;
   readonly #isGuarded: boolean;
 
-  /** `isGuarded` is true if the server requires a token. */
+  /** Creates the keys. `isGuarded` is true if the server requires tokens. */
   constructor(secret: string | Uint8Array, isGuarded: boolean) {
     this.#secret = secret;
     this.#isGuarded = isGuarded;
   }
 
   /**
-   * A server without tokens gives other keys. Everybody could have requested those, so they must
-   * not be valid when the server requires a token later.
+   * Returns the key of an agent. A server without tokens gives different keys. Everybody could have
+   * requested those keys, so they must not be valid if the server requires tokens later.
    */
   keyOf(agentId: string, generation: number): string {
     const text = JSON.stringify(['agent key', this.#isGuarded, generation, agentId]);
     return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
   }
 
-  /** The token row that authenticates the key. It stores only a hash of the key. */
+  /** Returns the token row with which the key is authenticated. It contains only a hash of the key. */
   tokenRow(agentId: string, generation: number): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId, generation)).digest('hex');
     return toTokenRow({

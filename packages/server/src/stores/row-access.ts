@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor } from '../rows/row-query.ts';
 interface RowList<T> {
   readonly table: Table;
   readonly where: Readonly<Record<string, string | undefined>>;
-  /** A condition that the row store cannot evaluate. Default: all rows match. */
+  /** A condition that the row store cannot check. Default: all rows match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
   readonly toItem: (row: Row) => T;
 }
@@ -15,13 +15,14 @@ interface RowList<T> {
 /** Maximum number of rows that are read for one page. */
 const maxScanned = 10_000;
 const batchSize = 100;
-/** Maximum number of rows that the store skips for one page, and in one query. */
+/** The maximum number of rows that are skipped for one page, and in one query. */
 const maxSkipped = 100_000;
 const skipSize = 5_000;
 
 /**
- * Returns one page of a list. With `matches`, it reads until the page is full, or until the limit of
- * rows is reached: then the cursor continues. Throws `invalid` if a page number is out of reach.
+ * Returns one page of a list. With `matches`, it reads rows until the page is full or the limit of rows is
+ * reached. In the second case, the cursor continues at that row. Throws `invalid` if a page number is out
+ * of reach.
  */
 export async function listRows<T>(
   rows: Rows,
@@ -59,7 +60,8 @@ export async function listRows<T>(
       }
     }
   }
-  // The limit was reached before the end of the list. Only a cursor can continue there.
+  // The limit was reached before the end of the list. Only a cursor can continue from there, not a page
+  // number.
   if (cursor === undefined && pageNumber > 1) throw pageOutOfReach(pageNumber);
   return { data, next: after === undefined ? null : encodeCursor(after) };
 }
@@ -67,8 +69,8 @@ export async function listRows<T>(
 type Position = NonNullable<RowQuery['after']>;
 
 /**
- * Returns the position of the last skipped row, or undefined if the list has fewer rows. The store
- * skips the rows in several queries, so that one request does not block the others.
+ * Skips rows and returns the position of the last skipped row. Returns undefined if the list has fewer
+ * rows. The rows are skipped in several queries, so that one request does not block the others.
  */
 async function skipRows(
   rows: Rows,
@@ -103,13 +105,13 @@ function definedKeys(where: RowList<unknown>['where']): RowQuery['where'] {
 
 type Content = Pick<Row, 'keys' | 'data'>;
 
-/** Maximum number of concurrent changes to retry after. */
+/** How often a change is retried because another process changed the row. */
 const maxAttempts = 20;
 
 /**
- * Changes a row based on its current value. It retries if another process changed the row. If
- * `change` returns undefined, the row stays unchanged. With the epoch of a run it stays unchanged
- * too if a later run has claimed it.
+ * Changes a row based on its current value. It retries if another process changed the row. If `change`
+ * returns undefined, the row stays the same. If `epoch` is given and a later run has claimed the row, the
+ * row stays the same too.
  */
 export async function changeRow(
   rows: Rows,
@@ -143,14 +145,17 @@ const itemNames: Readonly<Record<Table, string>> = {
   tokens: 'token',
 };
 
-/** Maximum length of a page, in characters of JSON. A limit per value does not limit a page of many. */
+/**
+ * Maximum length of a page, in characters of JSON. A limit per value alone would not limit a page with many
+ * values.
+ */
 const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */
 export class PageSizeLimit {
   #length = 0;
 
-  /** Throws if the page is too large. A single value always fits. */
+  /** Counts a value. Throws if the page is too large. A single value is always allowed. */
   add(value: unknown): void {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
@@ -165,7 +170,7 @@ export function notFoundError(what: string, id: string): ServerError {
   return new ServerError('not_found', message, { [what]: id.slice(0, 200) });
 }
 
-/** Translates an error of the row store into an error for the client. */
+/** Converts an error of the row store to an error for the client. */
 export function fromRowsError(error: unknown): unknown {
   if (!(error instanceof RowsError)) return error;
   const { code, message, place } = error;
@@ -179,7 +184,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof RowsError && error.code === 'conflict';
 }
 
-/** Formats milliseconds since 1970 as on the wire. */
+/** Formats milliseconds since 1970 as an ISO 8601 time, as responses contain it. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -13,7 +13,10 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** An agent's state of a task is one row, so that two concurrent creations conflict. */
+/**
+ * Returns the id of the row with an agent's state of a task. There is only one such row, so that two
+ * concurrent creations conflict.
+ */
 export function stateId(taskId: string, agentId: string): string {
   return `${taskId}.${agentId}`;
 }
@@ -31,7 +34,7 @@ export function putState(
   });
 }
 
-/** `assertTask` throws if the agent has no such task. */
+/** Creates the service for states. `assertTask` throws if the agent has no such task. */
 export function stateService(
   rows: Rows,
   assertTask: (taskId: string, agentId: string) => Promise<void>,
@@ -80,8 +83,8 @@ function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): Ta
 type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
 
 /**
- * Creates the tracker of a task. A task has one agent and thus one tracker, whose id is the task's
- * id.
+ * Creates the tracker of a task. A task has one agent, so it has one tracker. The tracker's id is the
+ * task's id.
  */
 export async function createTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
   const keys = { task_id: taskId, agent_id: agentId };
@@ -92,8 +95,8 @@ export async function createTracker(rows: Rows, taskId: string, agentId: string)
 }
 
 /**
- * Stores which event an agent has handled last. It has no effect if a later run of the task, by its
- * epoch, has stored this already.
+ * Stores which event an agent has handled last. If a later run of the task has already stored an event, it
+ * has no effect.
  */
 export async function trackEvent(
   rows: Rows,

@@ -11,23 +11,26 @@ interface StorageHealthOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** Why writes fail, in words that clients may see. */
+/** The reason why writes fail, as a text that clients may see. */
 type Failure = 'its storage is full' | 'its storage refuses writes';
 
-/** Codes of a store whose writes fail. */
+/** Error codes that mean that writes fail. */
 const failures: Readonly<Record<string, Failure>> = {
   storage_full: 'its storage is full',
   storage: 'its storage refuses writes',
 };
 
-/** While writes fail, they are tried again at most this often. */
+/** The minimum time between two probes while writes fail, in milliseconds. */
 const probeMs = 1000;
-/** Large enough that it does not fit into the rest of a page or of a full disk. */
+/**
+ * The content of a probe. It is so large that it does not fit into the free rest of a page or of a full
+ * disk.
+ */
 const probeText = 'x'.repeat(2 ** 16);
 
 /**
- * Whether the stores accept writes. A failed write is reported here. From then on the server is not
- * ready, until a write of some size succeeds. Nothing is written while no write has failed.
+ * Tracks whether the stores accept writes. After a failed write was reported, the server is not ready until
+ * a write of some size succeeds. As long as no write has failed, this class writes nothing.
  */
 export class StorageHealth {
   readonly #options: StorageHealthOptions;
@@ -41,7 +44,7 @@ export class StorageHealth {
     this.#session = sessionId(`probe-${options.ids.session()}`);
   }
 
-  /** Reports any error. One that is not about the storage has no effect. */
+  /** Reports an error. An error that is not about the storage has no effect. */
   report(error: unknown): void {
     const failure = failureOf(error);
     if (failure === undefined) return;
@@ -52,7 +55,7 @@ export class StorageHealth {
     this.#options.onDiagnostic(`The server is not ready: ${failure}. ${why}`);
   }
 
-  /** Throws `unavailable` while writes fail. At most once per second it tries to write. */
+  /** Throws `unavailable` while writes fail. It tries to write at most once per second. */
   async assertWritable(): Promise<void> {
     if (this.#failure === undefined) return;
     const now = this.#options.clock.now();
@@ -75,7 +78,7 @@ export class StorageHealth {
     );
   }
 
-  /** Writes to both stores, and removes what it wrote. */
+  /** Writes to both stores, and removes the written data. */
   async #probe(): Promise<void> {
     const { log, rows, onDiagnostic } = this.#options;
     const id = this.#session;
@@ -95,7 +98,10 @@ export class StorageHealth {
   }
 }
 
-/** An error of the storage can be the cause of another error. */
+/**
+ * Returns why writes fail. It also searches the causes of an error. Returns undefined if the error is not
+ * about the storage.
+ */
 function failureOf(error: unknown): Failure | undefined {
   for (let one = error, depth = 0; isMillraceError(one) && depth < 5; one = one.cause, depth++) {
     const found = failures[one.code];

@@ -7,8 +7,8 @@ import { storedTask } from './task-store.ts';
 type TaskListener = (task: Task) => void;
 
 /**
- * Publishes changes of task rows to listeners in this process. It is only a notification; the row
- * itself has the same data.
+ * Publishes changes of task rows to listeners in this process. It is only a notification, because the row
+ * contains the same data.
  */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<TaskListener>>();
@@ -38,7 +38,7 @@ export class TaskChanges {
       try {
         listener(task);
       } catch {
-        // An error of a listener must not affect the change.
+        // An error of a listener must not affect the request that made the change.
       }
     }
   }
@@ -53,21 +53,20 @@ interface TaskRowPollerOptions {
 }
 
 /**
- * Number of recently changed rows that are polled. A client gets a change of any other row when it
- * reconnects.
+ * The number of recently changed rows that each poll reads. If another row has changed, its clients see the
+ * change when they reconnect.
  */
 const maxPolled = 200;
 
 /**
- * Polls for changes that other servers made to task rows and publishes them to the listeners in
- * this process. It makes one query for all listeners, and none while the store's stamp is
- * unchanged.
+ * Polls for changes that other servers made to task rows, and publishes them to the listeners in this
+ * process. It makes one query for all listeners. While the store's stamp stays the same, it makes no query.
  */
 export class TaskRowPoller {
   readonly #options: TaskRowPollerOptions;
-  /** The last known versions of the rows that have listeners. */
+  /** The last known version of each row that has listeners. */
   #versions: ReadonlyMap<string, number> = new Map();
-  /** The stamp before the last successful poll. */
+  /** The store's stamp at the last successful poll. */
   #stamp: string | undefined;
   #cancel: () => void = () => {};
   #isStopped = false;
@@ -104,7 +103,7 @@ export class TaskRowPoller {
       const watched = all.filter(({ id }) => changes.hasListeners(id));
       const before = this.#versions;
       this.#versions = new Map(watched.map(({ id, version }) => [id, version]));
-      // A listener that has this version already ignores it.
+      // A listener that already has this version ignores it.
       for (const row of watched)
         if (before.get(row.id) !== row.version) changes.publish(storedTask(row).task);
       this.#stamp = stamp;

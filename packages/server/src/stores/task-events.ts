@@ -7,7 +7,7 @@ import type { QueuedCommand } from '../journal/journal-state.ts';
 import { isoTime, notFoundError } from './row-access.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** `assertTask` throws if the agent has no such task. */
+/** Creates the service for events. `assertTask` throws if the agent has no such task. */
 export function eventService(
   log: Log,
   tasks: TaskStore,
@@ -27,7 +27,7 @@ export function eventService(
   };
 }
 
-/** The position of an event. The event's id contains it, so no index is needed. */
+/** The position of an event. The event's id contains it, so an index is not needed. */
 interface EventLocation {
   readonly taskId: string;
   readonly offset: number;
@@ -43,7 +43,7 @@ function parseEventId(id: string): EventLocation | undefined {
   return { taskId, offset: Number(offset) };
 }
 
-/** Returns undefined for a command that is not an event. */
+/** Converts a command to an event. Returns undefined for a command that is not an event. */
 export function eventOf(
   taskId: string,
   agentId: string,
@@ -77,7 +77,7 @@ export async function readEvent(
 interface EventRange {
   readonly taskId: string;
   readonly agentId: string;
-  /** The id of an event. */
+  /** The id of the event after which the list starts. Default: the first event. */
   readonly after?: string | undefined;
   readonly limit?: number | undefined;
 }
@@ -114,7 +114,10 @@ function cursorOf(taskId: string, id: string): number {
   throw new ServerError('invalid', message, { task: taskId });
 }
 
-/** A session without records does not exist yet, and nothing follows an offset beyond its end. */
+/**
+ * Returns an empty page if the session does not exist yet, or if the offset is after its end. Rethrows
+ * other errors.
+ */
 function emptyPage(error: unknown): { readonly records: []; readonly through: 0 } {
   const isMissing =
     error instanceof LogError && (error.code === 'no_session' || error.code === 'bad_offset');

@@ -36,24 +36,25 @@ export function assertUsable(taskId: string, now: TaskStatus): void {
 }
 
 /**
- * True if the session belongs to another driver now: it was leased when the run started (`held`), or
- * was taken over since (`fenced`). The other driver decides about the task.
+ * Returns whether another driver has the session now. Either the session was leased when the run started
+ * (`held`), or it was taken over later (`fenced`). The other driver decides about the task.
  */
 export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
   return reason === 'error' && (cause === 'held' || cause === 'fenced');
 }
 
 /**
- * True if the log has not stored how the run ended, because its storage failed. The run is still open
- * there, and a server resumes it as soon as the storage works.
+ * Returns whether the end of the run is missing on the log, because the storage failed. The run is still
+ * open on the log. A server resumes it as soon as the storage works.
  */
 function isEndUnstored({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
   return reason === 'error' && (cause === 'storage' || cause === 'storage_full');
 }
 
 /**
- * Sets the status of a task after its run, unless another request changed it meanwhile, or a later
- * run has taken over. `epoch` is that of the run, undefined if it never had the lease.
+ * Sets the status of a task after its run. It has no effect if another request changed the status
+ * meanwhile, or if a later run has taken over. `epoch` is that of the run. It is undefined if the run never
+ * had the lease.
  */
 export async function applyRunResult(
   tasks: TaskStore,
@@ -79,12 +80,15 @@ export async function applyRunResult(
   );
 }
 
-/** The status of a task whose run failed, unless a request changed it meanwhile. */
+/**
+ * Returns FAILED if the task is still RUNNING. Otherwise it returns undefined, because a request changed
+ * the status.
+ */
 export function failedIfRunning(now: TaskStatus): TaskStatus | undefined {
   return now === 'RUNNING' ? 'FAILED' : undefined;
 }
 
-/** Resumes an interrupted task. */
+/** Returns RUNNING if the task is INTERRUPTED. Otherwise it returns undefined. */
 export function resumeIfInterrupted(now: TaskStatus): TaskStatus | undefined {
   return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
 }

@@ -20,29 +20,29 @@ import {
 export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
-  /** Undefined if no user of an application created the task. */
+  /** The user who owns the task. Undefined if no user of an application created it. */
   readonly owner: string | undefined;
-  /** True if a run has set the status, and not a request. */
+  /** True if a run has set the status. False if a request has set it. */
   readonly isStatusOfRun: boolean;
 }
 
-/** What a new task is created for. */
+/** Options of a new task. */
 interface NewTaskOptions {
   readonly key?: string | undefined;
   readonly owner?: string | undefined;
 }
 
-/** The result of creating a task: a new one, or the existing one with the same key or name. */
+/** The result of `create`. `origin` says whether the task is new, or was found by its key or name. */
 interface CreatedTask extends StoredTask {
   readonly origin: 'new' | 'key' | 'name';
 }
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
-/** The epoch of the run that set the status. Null: a request set it. */
+/** The epoch of the run that set the status. Null if a request set it. */
 type StatusEpoch = number | null;
 
-/** Statuses that a run leaves behind. A later run of the task replaces them. */
+/** Statuses that a run sets at its end. A later run of the task replaces them. */
 const runStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>(['FAILED', 'INTERRUPTED']);
 
 interface TaskStoreOptions {
@@ -68,9 +68,9 @@ export class TaskStore {
   }
 
   /**
-   * Returns the task with this name, even if it was deleted, or the task with this key. Otherwise
-   * creates a new one. The name comes first: a caller who may use only the named task never gets
-   * another one by a key.
+   * Returns the task with this name, even if it was deleted, or the task with this key. Otherwise it
+   * creates a task. The name is checked first. A caller that may use only the named task can then never get
+   * another task by a key.
    */
   async create(
     agentId: string,
@@ -97,7 +97,7 @@ export class TaskStore {
       };
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
-      // Another request was faster: with the same key, or with the same name.
+      // Another request with the same key or the same name was faster.
       const concurrent = await findKnown();
       if (concurrent === undefined) throw fromRowsError(error);
       return concurrent;
@@ -118,7 +118,7 @@ export class TaskStore {
     return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
-  /** Returns undefined if the task does not exist or was deleted. */
+  /** Returns a task. Returns undefined if the task does not exist or was deleted. */
   async find(ref: Ref): Promise<StoredTask | undefined> {
     const row =
       'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#findByName(ref.name);
@@ -159,9 +159,9 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged. A
-   * change that follows from a run must have the run's epoch, and has no effect if a later run has
-   * claimed the task.
+   * Sets the status to the result of `next`. If `next` returns undefined, the status stays the same. A
+   * change that a run causes must have the run's epoch. It has no effect if a later run has claimed the
+   * task.
    */
   setStatus(
     id: string,
@@ -177,9 +177,9 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status after a run that never had the lease, and so has no epoch. It has no effect while
-   * another run has the lease, or if nothing is left to do because another run has done it. The change
-   * has the epoch of the last run that claimed the task, so the next run refuses or replaces it.
+   * Sets the status after a run that never had the lease and therefore has no epoch. It has no effect while
+   * another run has the lease, or if the session has no open work. The change gets the epoch of the last
+   * run that claimed the task. A run that claims the task later can therefore replace it.
    */
   async setStatusWithoutLease(
     id: string,
@@ -187,15 +187,15 @@ export class TaskStore {
     reason: string | null,
   ): Promise<void> {
     const row = await this.#rows.get('tasks', id);
-    // Read after the row: a run that takes the lease later claims a later epoch.
+    // The log is read after the row. A run that takes the lease after this read claims a later epoch.
     const info = await this.#log.info(sessionId(id));
     if (info?.lease !== undefined || info?.hasWork === false) return;
     await this.setStatus(id, next, reason, row?.epoch);
   }
 
   /**
-   * Makes the run with this epoch the one whose changes count. Call it when the run has taken the
-   * lease. With `isRunning`, a status that an earlier run wrote since then becomes RUNNING again.
+   * Makes the run with this epoch the one that may change the task. It must be called when the run has
+   * taken the lease. With `isRunning`, a status that an earlier run wrote meanwhile becomes RUNNING again.
    */
   async claim(id: string, epoch: number, { isRunning }: { readonly isRunning: boolean }) {
     const found = await this.#rows.claim('tasks', id, epoch);
@@ -211,8 +211,9 @@ export class TaskStore {
   }
 
   /**
-   * The row has a higher epoch. Either a later run has claimed the task, or the log was replaced by
-   * an older copy, which counts its epochs from there. In the second case this run holds the lease.
+   * Tries to claim a row that has a higher epoch. Either a later run has claimed the task, or the log was
+   * replaced by an older copy with lower epochs. Only in the second case does this run have the lease.
+   * Returns undefined in the first case.
    */
   async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
     const { lease } = (await this.#log.info(sessionId(id))) ?? {};
@@ -221,15 +222,15 @@ export class TaskStore {
   }
 
   /**
-   * Creates the session before the row, so that every task in the store can be streamed, even
-   * without messages.
+   * Inserts the row of a task. The session is created before the row. Every stored task can then be
+   * streamed, even without messages.
    */
   async #insert(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
     await ensureSession(this.#log, session);
     try {
       return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
     } catch (error) {
-      // If a row exists, the session belongs to the request that was faster.
+      // If a row exists, another request was faster, and the session belongs to its task.
       if ((await this.#rows.get('tasks', session)) === undefined)
         await this.#log.delete(session, { ifThrough: 0 });
       throw error;
@@ -237,8 +238,8 @@ export class TaskStore {
   }
 
   /**
-   * Returns the task that was created with a key. Throws `not_found` if it was deleted: the key
-   * creates no second task, and does not show the deleted one.
+   * Returns the task that was created with a key. Throws `not_found` if it was deleted. The same key must
+   * not create a second task and must not show the deleted one.
    */
   async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
     const row = await this.#rows.get('tasks', id);
@@ -277,7 +278,7 @@ export class TaskStore {
     params: CreateTask['params'],
   ): Promise<CreatedTask> {
     const stored = storedTask(row);
-    // Without an owner, the caller has access to the tasks of all users.
+    // If `owner` is undefined, the caller has access to the tasks of all users.
     const isOthers = owner !== undefined && stored.owner !== owner;
     if (stored.agentId !== agentId || isOthers) throw nameTaken();
     if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
@@ -287,8 +288,8 @@ export class TaskStore {
 }
 
 /**
- * The id is derived from the key, so that no process can create a second task for it. Each user has
- * keys of their own.
+ * Returns the id of the task for a key. The id is derived from the key, so two processes cannot create two
+ * tasks for it. The keys of different users are independent.
  */
 function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
   const parts = owner === undefined ? [agentId, key] : [agentId, key, owner];
@@ -296,7 +297,10 @@ function keyedTaskId(agentId: string, key: string, owner: string | undefined): S
   return sessionId(hash.digest('hex').slice(0, 32));
 }
 
-/** A key of a row has a limited length and no unprintable characters. The name of a user may. */
+/**
+ * Returns the row key for an owner. It is a hash, because a row key has a limited length and only printable
+ * characters, and the name of a user may not.
+ */
 function ownerKey(owner: string): string {
   return createHash('sha256').update(owner).digest('hex');
 }
@@ -326,9 +330,9 @@ function statusEpoch({ data }: Row): StatusEpoch {
 
 interface StoredFields extends Fields {
   readonly agent_id: string;
-  /** Missing if no user owns the task. */
+  /** The user who owns the task. Missing if the task has no owner. */
   readonly owner?: string;
-  /** Missing in rows of earlier releases. */
+  /** The epoch of the status. Missing in rows of earlier versions. */
   readonly status_epoch?: StatusEpoch;
 }
 
@@ -353,7 +357,10 @@ function hasAll(data: unknown, needle: JsonObject): boolean {
   );
 }
 
-/** The error does not locate the task, because the caller may have no access to it. */
+/**
+ * Returns the error for a name that is used. It does not identify the task, because the caller may have no
+ * access to it.
+ */
 function nameTaken(): ServerError {
   const message = 'Cannot use this name: another task has it. Choose another name';
   return new ServerError('conflict', message);
@@ -362,8 +369,8 @@ function nameTaken(): ServerError {
 type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 
 /**
- * True if the task's title, name or id contains the text, in any letter case. The empty text
- * matches every task.
+ * Returns whether the task's title, name or id contains the text. Upper and lower case are equal. An empty
+ * text matches every task.
  */
 export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
   const needle = text.toLowerCase();

@@ -2,20 +2,20 @@ import type { JsonObject } from '@millrace/core';
 import type { Row } from '../contract/rows.ts';
 import type { Grant, Scope } from '../contract/service.ts';
 
-/** A token as it is stored. The text of the token is stored nowhere. */
+/** A stored token. The text of the token is not stored. */
 export interface StoredToken extends Grant {
   /** The SHA-256 hash of the token. It is not secret. */
   readonly id: string;
   readonly label: string | null;
   readonly createdAt: number;
   /**
-   * False if a server without tokens issued this one. Everybody who reached that server could have
-   * requested it, so a server with tokens does not accept it.
+   * False if a server without tokens issued this token. Everybody who could reach that server could request
+   * it, so a server with tokens does not accept it.
    */
   readonly isGuarded: boolean;
 }
 
-/** Creates the row of a token. */
+/** Returns the row of a token. */
 export function toTokenRow(
   token: Omit<StoredToken, 'createdAt'>,
 ): Pick<Row, 'id' | 'keys' | 'data'> {
@@ -27,7 +27,7 @@ export function toTokenRow(
   return { id, keys: rowKeysOf(scope), data };
 }
 
-/** Reads a stored token. Returns undefined if its rights are not readable, so it gives none. */
+/** Reads a stored token. Returns undefined if its rights cannot be read. Such a token gives no rights. */
 export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefined {
   const scope = readScope(data['scope']);
   const { label = null, expires_at: expiresAt = null } = data;
@@ -48,7 +48,7 @@ function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
       return { agent_id: scope.agentId };
     case 'task':
       return { task_id: scope.taskId };
-    // Only `authorize` gives this scope. A stored token with it is not readable.
+    // Only `authorize` gives this scope, so a stored token with it is invalid.
     case 'user':
       return {};
   }

@@ -11,13 +11,13 @@ const heartbeat = Buffer.from(encodeComment('ping'));
 
 /** One connection that reads a channel. */
 export interface Subscriber {
-  /** Bytes that wait in the connection. */
+  /** The number of bytes that wait in the connection. */
   readonly bufferedBytes: number;
-  /** Sends the next chunk. Called only while the subscriber is live. */
+  /** Sends the next chunk. It is called only while the subscriber is live. */
   send(chunk: FrameChunk): void;
   /** Sends bytes that are not part of the log, such as a heartbeat. */
   sendControl(bytes: Buffer): void;
-  /** Continues from the current position, if possible. */
+  /** Continues from the current position if possible. */
   resume(): void;
   /** Disconnects a subscriber that lags further behind than these limits. */
   checkLag(maxRecords: number, maxBytes: number): void;
@@ -26,23 +26,23 @@ export interface Subscriber {
 }
 
 /**
- * Why a stream is over. `left`: the client disconnected. `ended`: the task is over. `cut_off`: the
+ * The reason why a stream ended. `left`: the client disconnected. `ended`: the task is over. `cut_off`: the
  * client read too slowly. `closing`: the server closes. `failed`: the log could not be read.
  */
 export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
 
-/** One view of a feed. Frames are encoded once and written to all subscribers. */
+/** One view of a feed. It encodes frames once and writes them to all subscribers. */
 export class Channel {
   readonly view: FrameView;
   readonly #idEnd: string;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
   readonly #ring: FrameRing;
-  /** Subscribers that have everything and accept more. */
+  /** The subscribers that have received everything and accept more. */
   readonly #live = new Set<Subscriber>();
-  /** The other subscribers. They catch up by themselves. */
+  /** The other subscribers. They read older frames until they have caught up. */
   readonly #behind = new Set<Subscriber>();
-  /** Subscribers to resume after each batch, because they wait for it or may end with it. */
+  /** The subscribers that are resumed after each batch, because they wait for it or may end with it. */
   readonly #waiting = new Set<Subscriber>();
   #publishedBytes = 0;
   #lastPublishedAt: number;
@@ -75,7 +75,7 @@ export class Channel {
     return this.#ring.bytes;
   }
 
-  /** Total bytes published so far. It measures how far a subscriber lags. */
+  /** The number of bytes that were published so far. With it, a subscriber computes its lag. */
   get publishedBytes(): number {
     return this.#publishedBytes;
   }
@@ -102,7 +102,7 @@ export class Channel {
     for (const subscriber of this.#live) subscriber.send(chunk);
   }
 
-  /** Drops the recent frames, which no longer match the log. */
+  /** Removes the recent frames, because they no longer match the log. */
   clearRing(): void {
     this.#ring.clear();
   }
@@ -125,7 +125,7 @@ export class Channel {
     this.#behind.add(subscriber);
   }
 
-  /** Resumes the subscriber after each batch. */
+  /** Adds a subscriber that is resumed after each batch. */
   addWaiting(subscriber: Subscriber): void {
     this.#waiting.add(subscriber);
   }
@@ -151,8 +151,8 @@ export class Channel {
   }
 
   /**
-   * The timer is not reset by each publication. When it fires, `#beat` checks the time of the last
-   * one.
+   * Starts the heartbeat timer. A publication does not reset the timer. When it fires, `#beat` checks the
+   * time of the last publication.
    */
   #nextHeartbeat(ms: number): () => void {
     return this.#clock.after(ms, () => this.#beat(), { isIdle: true });
@@ -163,7 +163,7 @@ export class Channel {
     const now = this.#clock.now();
     const idleMs = now - this.#lastPublishedAt;
     if (idleMs < heartbeatMs) {
-      // If the clock was set back, the heartbeat is late by at most one interval.
+      // If the clock was set back, `Math.min` limits the delay of the heartbeat to one interval.
       this.#stopHeartbeat = this.#nextHeartbeat(Math.min(heartbeatMs, heartbeatMs - idleMs));
       return;
     }

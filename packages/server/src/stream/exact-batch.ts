@@ -8,9 +8,9 @@ import {
 import type { Log } from '@millrace/log';
 
 /**
- * Returns false if clients cannot resume at every offset of the batch. The log may merge appends of
- * one part across appends of another, and the offset of such an append is not a position to resume
- * at. In doubt it returns false.
+ * Returns whether clients can resume at every offset of the batch. The log may merge appends of one part
+ * across appends of another part. Clients cannot resume at the offset of such an append. If this is not
+ * certain, it returns false.
  */
 export function isExact({ after, records }: Batch): boolean {
   let start = after;
@@ -27,7 +27,7 @@ export function isExact({ after, records }: Batch): boolean {
   return true;
 }
 
-/** Reads the records of a batch again, unmerged. */
+/** Reads the records of a batch again, without merging. */
 export async function readExact(log: Log, session: SessionId, batch: Batch): Promise<Batch> {
   const { after, through } = batch;
   const records: LogRecord[] = [];
@@ -40,7 +40,7 @@ export async function readExact(log: Log, session: SessionId, batch: Batch): Pro
   return { after, through, records };
 }
 
-/** Merges adjacent appends of one part. Every remaining offset is a position to resume at. */
+/** Merges consecutive appends of one part. Clients can resume at every remaining offset. */
 export function mergeAdjacent(records: readonly LogRecord[]): readonly LogRecord[] {
   const merged: LogRecord[] = [];
   for (let index = 0; index < records.length; ) {

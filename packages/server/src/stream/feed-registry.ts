@@ -18,9 +18,9 @@ interface FeedRegistryOptions {
 interface StreamStats {
   readonly tasks: number;
   readonly viewers: number;
-  /** Frames in memory for clients that reconnect. */
+  /** The size of the frames in memory for clients that reconnect. */
   readonly keptBytes: number;
-  /** Bytes that wait in connections. */
+  /** The number of bytes that wait in connections. */
   readonly bufferedBytes: number;
 }
 
@@ -30,14 +30,14 @@ export interface FeedSubscription {
   readonly channel: Channel;
 }
 
-/** The feeds of all watched tasks, one per task. */
+/** The feeds of all tasks that have viewers, one per task. */
 export class FeedRegistry {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
   readonly #views: Views;
   readonly #feeds = new Map<SessionId, Promise<SessionFeed>>();
-  /** Open feeds, and finished ones that still have viewers. */
+  /** The open feeds, and finished feeds that still have viewers. */
   readonly #open = new Set<SessionFeed>();
   #viewers = 0;
   #isClosed = false;
@@ -127,7 +127,8 @@ export class FeedRegistry {
   }
 
   #end(feed: SessionFeed, end: FeedEnd, opened: Promise<SessionFeed>): void {
-    // A closed session does not change. A deleted one may be created again.
+    // A closed session does not change any more, so its feed is kept. A deleted session may be created
+    // again.
     if (end !== 'closed') this.#forget(feed.session, opened);
     for (const subscriber of [...subscribers(feed)]) {
       if (end === 'failed') subscriber.disconnect('failed');

@@ -12,25 +12,26 @@ import { mergeAdjacent } from './exact-batch.ts';
 import type { Step } from './frames/frame-chunk.ts';
 
 /**
- * Number of records between two checkpoints, for clients that resume in the middle. It doubles when
- * there are too many checkpoints.
+ * The number of records between two checkpoints. Clients that resume in the middle start at a checkpoint.
+ * If there are too many checkpoints, the number doubles.
  */
 const firstInterval = 1024;
 const maxCheckpoints = 64;
 
 /**
- * A session as far as it was published: its state, checkpoints of earlier states, and its records
- * with finished turns settled, for clients without a cursor. The three share their content.
+ * The published part of a session. It contains the state, checkpoints of earlier states, and the records
+ * for clients without a cursor. In these records, finished turns are settled. The three share their content
+ * in memory.
  */
 export class History {
   readonly #folder: Folder;
-  /** Finished turns are settled. */
+  /** The records. Finished turns are settled. */
   readonly #records: LogRecord[] = [];
-  /** Index of the first record that belongs to no finished turn. */
+  /** The index of the first record that does not belong to a finished turn. */
   #openStart = 0;
-  /** At this number of records, the appends of the open turn are merged. */
+  /** The number of records at which the appends of the open turn are merged. */
   #mergeAt = firstInterval;
-  /** The first and last delta offset of each settled turn. */
+  /** The offsets of the first and last delta of each settled turn. */
   readonly #covers: (readonly [number, number])[] = [];
   #checkpoints: FoldState[];
   #interval = firstInterval;
@@ -51,7 +52,7 @@ export class History {
     return this.#records;
   }
 
-  /** Adds a batch in which every offset is a position to resume at. Returns its steps. */
+  /** Adds a batch and returns its steps. Clients must be able to resume at every offset of the batch. */
   add({ through, records }: Batch): readonly Step[] {
     const steps: Step[] = [];
     for (const record of records) {
@@ -75,8 +76,8 @@ export class History {
   }
 
   /**
-   * True if the offset is inside a settled turn. A client without a cursor did not receive all
-   * records before it.
+   * Returns whether the offset is inside a settled turn. A client without a cursor did not receive all
+   * records before such an offset.
    */
   isSettled(offset: number): boolean {
     return this.#covers.some(([first, last]) => first <= offset && offset < last);
@@ -98,7 +99,7 @@ export class History {
     if (fact?.type === 'item_redacted') this.isStale = true;
   }
 
-  /** Called rarely, because merging copies the text. */
+  /** Merges the appends of the open turn. This happens rarely, because merging copies the text. */
   #merge(): void {
     const open = this.#records.splice(this.#openStart);
     for (const record of mergeAdjacent(open)) this.#records.push(record);

@@ -14,10 +14,10 @@ import { type Cursor, cursorId, idEndOf } from './frames/cursor.ts';
 import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import { type History, historyGap } from './history.ts';
 
-/** Approximate size of one replay. A client that is further behind continues from its end. */
+/** The approximate size of one replay. A client that is further behind gets several replays. */
 const replayLength = 2 ** 18;
 
-/** The records to replay. */
+/** The range of records to replay. */
 interface LogRange {
   readonly cursor: Cursor;
   readonly through: number;
@@ -25,7 +25,7 @@ interface LogRange {
 }
 
 /**
- * Replays the log after a cursor, up to `through` or less. Returns undefined if the history has not
+ * Returns the frames after a cursor, up to `through` or less. Returns undefined if the history has not
  * reached that offset yet.
  */
 export async function replayLog(
@@ -55,7 +55,7 @@ export async function replayLog(
   });
 }
 
-/** Replays for a client without a cursor. Finished turns are settled. */
+/** Returns frames for a client without a cursor. Finished turns are settled. */
 export function replaySettled(
   view: FrameView,
   history: History,
@@ -84,7 +84,7 @@ interface ReplayInput {
 function replay(view: FrameView, input: ReplayInput): FrameChunk {
   const { later, after, end, skip, idEnd } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
-  // A view of raw batches does not need the states around the records.
+  // A view that encodes whole batches does not need the states before and after each record.
   const steps = view.batch === undefined ? stepsOf(input, batch) : [];
   const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd };
   const [chunk] = encodeChunks(view, batch, steps, options);
@@ -123,8 +123,8 @@ interface ReadRange {
 }
 
 /**
- * Reads the records after a state, up to an offset or until there are enough. Settled turns are not
- * split.
+ * Reads the records after a state, up to an offset or until there are enough records. It does not split a
+ * settled turn.
  */
 async function readUpTo(
   log: Log,
@@ -138,7 +138,8 @@ async function readUpTo(
     if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;
   }
-  // No page ends inside a settled turn, so the snapshot around an offset is on the same page.
+  // A page never ends inside a settled turn. The snapshot that covers an offset is therefore on the same
+  // page.
   const end = read.reduce((found, record) => Math.max(found, endOfCover(record)), 0);
   const last = Math.max(end, Math.min(through, cursor));
   return { records: read.filter(({ offset }) => offset <= last), end: last };
@@ -148,7 +149,7 @@ async function readUpTo(
   }
 }
 
-/** Takes records up to the replay size, without splitting a settled turn. */
+/** Returns the records up to the size of a replay, without splitting a settled turn. */
 function takeUpToLength(
   records: readonly LogRecord[],
   start: number,
@@ -169,17 +170,20 @@ function estimatedLength(record: LogRecord): number {
   return isAppend(record) ? record.delta.chunk.length + 200 : encodeRecord(record).length;
 }
 
-/** Long enough for many clients that reconnect at the same time. */
+/**
+ * How long a chunk is cached, in milliseconds. It is long enough for many clients that reconnect at the
+ * same time.
+ */
 const cacheMs = 2_000;
 
 /**
- * A short-lived cache of replayed chunks. When many clients reconnect at once, for example after a
- * restart, each chunk is read and encoded once.
+ * Caches replayed chunks for a short time. If many clients reconnect at once, for example after a restart,
+ * each chunk is read and encoded only once.
  */
 export class ReplayCache {
   readonly #maxBytes: number;
   readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
-  /** The oldest chunk is first. */
+  /** The cached chunks. The oldest one is first. */
   readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
   readonly #clock: Clock;

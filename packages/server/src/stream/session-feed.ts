@@ -9,29 +9,29 @@ import { type History, loadHistory } from './history.ts';
 import { ReplayCache, replayLog, replaySettled } from './replay.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** With more pending records, the feed publishes before the merge window ends. */
+/** If more records are pending, the feed publishes them before the merge window ends. */
 const maxPending = 4096;
 
-/** Why a feed ended. */
+/** The reason why a feed ended. */
 export type FeedEnd = 'closed' | 'deleted' | 'failed';
 
 interface FeedOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
-  /** Called after no viewer was connected for a while. */
+  /** Called when no viewer has been connected for a while. */
   readonly onIdle: (feed: SessionFeed) => void;
   /** Called when the feed has ended. */
   readonly onEnd: (feed: SessionFeed, end: FeedEnd) => void;
 }
 
 /**
- * The only reader of a session in this process, for any number of viewers. It follows the log,
- * folds the records and publishes them to the channel of each watched view.
+ * The only reader of a session in this process, for any number of viewers. It follows the log, folds the
+ * records, and publishes them to the channel of each view that has viewers.
  */
 export class SessionFeed {
   readonly session: SessionId;
-  /** The incarnation of the session. A rewound session gets another feed. */
+  /** The incarnation of the session. If the session is rewound, it gets another feed. */
   readonly incarnation: string;
   readonly #options: FeedOptions;
   readonly #channels = new Map<ViewName, Channel>();
@@ -39,7 +39,7 @@ export class SessionFeed {
   readonly #stop = new AbortController();
   readonly #replays: ReplayCache;
   #history: History;
-  /** Committed records that are not published yet. They follow the history. */
+  /** Records that are committed and not published yet. They come after the records in the history. */
   #pending: LogRecord[] = [];
   #pendingThrough = 0;
   #stopWindow: (() => void) | undefined;
@@ -68,12 +68,12 @@ export class SessionFeed {
     return feed;
   }
 
-  /** The published records, folded. */
+  /** The published part of the session. */
   get history(): History {
     return this.#history;
   }
 
-  /** Set when the feed has ended. */
+  /** The reason why the feed ended. Undefined while it has not ended. */
   get end(): FeedEnd | undefined {
     return this.#end;
   }
@@ -86,13 +86,13 @@ export class SessionFeed {
     return this.#channels.values();
   }
 
-  /** Bytes in memory for viewers: recent frames and cached replays. */
+  /** The size of recent frames and cached replays in memory, in bytes. */
   get keptBytes(): number {
     const rings = [...this.#channels.values()].reduce((sum, { ringBytes }) => sum + ringBytes, 0);
     return rings + this.#replays.bytes;
   }
 
-  /** Returns the channel of a view for one more viewer. The viewer must call `leave`. */
+  /** Adds a viewer and returns the channel of its view. The viewer must call `leave` at the end. */
   async join(view: FrameView): Promise<Channel> {
     await this.#reload;
     const { limits, clock } = this.#options;
@@ -106,7 +106,7 @@ export class SessionFeed {
     return channel;
   }
 
-  /** Called when a viewer has disconnected. A view without viewers is closed after a delay. */
+  /** Removes a viewer that has disconnected. A view without viewers is closed after a delay. */
   leave({ view, viewers }: Channel): void {
     if (viewers > 0 || this.#lingerTimers.has(view.name)) return;
     const { clock, limits } = this.#options;
@@ -114,7 +114,7 @@ export class SessionFeed {
     this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
   }
 
-  /** Returns the frames after a cursor that is no longer in the ring. */
+  /** Returns the frames after a cursor that is older than the ring. */
   async replay(
     { view }: Channel,
     cursor: Cursor,
@@ -154,7 +154,7 @@ export class SessionFeed {
     return this.#replays.get(`${view.name} restated ${through}`, async () => {
       const frames = view.restate(state);
       const last = frames.at(-1);
-      // The last frame completes everything up to this offset.
+      // The id of the last frame says that everything up to this offset was sent.
       const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
       const all = [...frames.slice(0, -1), ...(lastFrame ?? [])];
       return encodeChunk({ after: 0, through }, all, idEndOf(this.incarnation));
@@ -199,7 +199,7 @@ export class SessionFeed {
     try {
       this.#flush();
     } catch {
-      // A timer calls this, so the error has no caller to catch it.
+      // The error is handled here, because a timer calls this method.
       this.#finish('failed');
     }
   }
@@ -216,7 +216,7 @@ export class SessionFeed {
     for (const channel of this.#channels.values()) channel.publish(batch, steps);
   }
 
-  /** Redacted content must not be sent again from memory. */
+  /** Loads the history again after a redaction, because redacted content must not be sent from memory. */
   async #reloadHistory(): Promise<void> {
     const { through } = this.#history.state;
     for (const channel of this.#channels.values()) channel.clearRing();

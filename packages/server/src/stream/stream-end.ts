@@ -16,7 +16,7 @@ const finalStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>([
   'DELETED',
 ]);
 
-/** How often a final status is checked again while a driver still works on a run. */
+/** How often a final status is checked again while a driver still works on a run, in milliseconds. */
 const recheckMs = 500;
 
 const delaysMs: Readonly<Record<ViewName, number>> = {
@@ -31,18 +31,19 @@ export interface EndConditionOptions {
   readonly session: SessionId;
   readonly view: ViewName;
   /**
-   * `idle`: the stream ends when everything was sent and no run is active, whatever the task's
-   * status is. The view `ui` always ends so.
+   * With `idle`, the stream ends when everything was sent and no run is active, independent of the task's
+   * status. Streams of the view `ui` always end in this way. Default: the stream ends when the task is
+   * over.
    */
   readonly until?: 'idle' | undefined;
   /**
-   * How long the stream of a finished task stays open. Default: 15 s for `updates`, whose clients
-   * reconnect at once; 0 for other views.
+   * How long the stream of a finished task stays open, in milliseconds. Default: 15,000 for `updates`,
+   * whose clients reconnect at once, and 0 for other views.
    */
   readonly endDelayMs?: number | undefined;
 }
 
-/** A final status of the task, and the end of its log at that time. */
+/** The final status of the task, and the last offset of its log at that time. */
 interface FinalStatus {
   readonly reason: string;
   readonly through: number;
@@ -54,7 +55,9 @@ export class EndCondition {
   readonly #feed: SessionFeed;
   #stopTimer: (() => void) | undefined;
   #finalStatus: FinalStatus | undefined;
-  /** Detects that the status changed while the log was read. */
+  /**
+   * The number of status changes. With it, the code detects a change that happened while the log was read.
+   */
   #statusVersion = 0;
 
   constructor(options: EndConditionOptions, feed: SessionFeed) {
@@ -67,7 +70,7 @@ export class EndCondition {
     return this.#options.until === 'idle' || this.#options.view === 'ui';
   }
 
-  /** Ends the stream of a finished task after the delay, unless the task is resumed before. */
+  /** Sets the task. If it is finished, the stream ends after the delay, unless the task is resumed before. */
   setTask(task: Task | undefined, viewer: Viewer): void {
     this.stop();
     this.#finalStatus = undefined;
@@ -89,18 +92,21 @@ export class EndCondition {
     this.#stopTimer = undefined;
   }
 
-  /** Returns the last frame if the stream of an up-to-date viewer must end now. */
+  /**
+   * Returns the last frame if the stream of a viewer that has caught up must end now. Otherwise it returns
+   * undefined.
+   */
   endFrame(): Buffer | undefined {
     const reason = this.#reason();
     if (reason === undefined) return undefined;
-    // Nobody drives the run that the client sees as open, so the client need not wait for its end.
+    // The run is open on the log but has no driver, so the client need not wait for its end.
     const isRunLeft = this.#feed.history.state.run !== undefined;
     return Buffer.from(endFrameText(this.#options.view, reason, isRunLeft));
   }
 
   /**
-   * Ends the stream after everything that is on the log now was sent. The log is the truth: while a
-   * driver works on a run, the stream goes on, whatever the row says.
+   * Ends the stream after everything that is on the log now was sent. While a driver works on a run, the
+   * stream stays open, even if the task's row has a final status.
    */
   async #endAt(reason: string, version: number, viewer: Viewer): Promise<void> {
     const { feeds, session } = this.#options;

@@ -1,38 +1,44 @@
 /** Resource limits of streams. */
 export interface StreamLimits {
   /**
-   * Records that arrive within this time after a publication are published together. The first one
-   * is published at once. Default: 20 ms.
+   * How long records are collected after a publication, in milliseconds. They are then published together.
+   * The first record is published at once. Default: 20.
    */
   readonly mergeMs: number;
-  /** Recent frames in memory for clients that reconnect, per view of a task. Default: 256 KiB. */
+  /**
+   * Size of the recent frames in memory for clients that reconnect, per view of a task, in bytes. Default:
+   * 256 KiB.
+   */
   readonly ringBytes: number;
-  /** Cached frames for clients that are further behind, per task. Default: 1 MiB. */
+  /** Size of the cached frames for clients that are further behind, per task, in bytes. Default: 1 MiB. */
   readonly replayBytes: number;
-  /** Maximum size of one write to a connection. Default: 64 KiB. */
+  /** Maximum size of one write to a connection in bytes. Default: 64 KiB. */
   readonly pieceBytes: number;
-  /** How long a task without viewers is still followed. Default: 5 s. */
+  /** How long a task without viewers is still followed, in milliseconds. Default: 5,000. */
   readonly lingerMs: number;
-  /** A comment is sent after this time without a frame. Default: 15 s. */
+  /** The time without a frame after which a comment is sent, in milliseconds. Default: 15,000. */
   readonly heartbeatMs: number;
-  /** How long clients should wait before they reconnect. The stream sends it as `retry:`. Default: 1 s. */
+  /**
+   * How long clients should wait before they reconnect, in milliseconds. The stream sends it as `retry:`.
+   * Default: 1,000.
+   */
   readonly retryMs: number;
   /**
-   * A client that had caught up and then lags by more records is disconnected. It can resume.
-   * Default: 50,000.
+   * Maximum number of records by which a client may lag after it has caught up once. A client that
+   * lags more is disconnected, and can resume. Default: 50,000.
    */
   readonly maxLagRecords: number;
-  /** The same limit in bytes. Default: 8 MiB. */
+  /** Maximum number of bytes that a client may fall behind, with the same effect. Default: 8 MiB. */
   readonly maxLagBytes: number;
-  /** A client that reads nothing for this time is disconnected. Default: 60 s. */
+  /** How long a client may read nothing before it is disconnected, in milliseconds. Default: 60,000. */
   readonly stallTimeoutMs: number;
-  /** Maximum number of tasks that are streamed at once. Default: 2,000. */
+  /** Maximum number of tasks that are streamed at the same time. Default: 2,000. */
   readonly maxTasks: number;
   /** Maximum number of open streams. Default: 20,000. */
   readonly maxViewers: number;
 }
 
-/** The stream limits of a server without `streamLimits`. */
+/** The default limits of streams. */
 export const defaultStreamLimits: StreamLimits = {
   mergeMs: 20,
   ringBytes: 2 ** 18,

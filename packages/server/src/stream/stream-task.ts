@@ -19,17 +19,15 @@ export interface WatchedTask {
 }
 
 export interface StreamTaskOptions extends EndConditionOptions {
-  /** The query parameter `from`, unparsed. */
+  /** The text of the query parameter `from`. */
   readonly from?: string | undefined;
   /**
-   * The header `Last-Event-ID`, unparsed. It takes precedence over `from`, which browsers repeat
-   * when they reconnect.
+   * The text of the header `Last-Event-ID`. It takes precedence over `from`, because browsers send the old
+   * `from` again when they reconnect.
    */
   readonly lastEventId?: string | undefined;
   readonly response: HttpResponse;
-  /**
-   * Called right before the response headers are written. From then on the response is a stream.
-   */
+  /** Called directly before the response headers are written. After that, the response is a stream. */
   readonly beforeHead?: (() => void) | undefined;
   /** Further response headers, such as those of CORS. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -39,9 +37,9 @@ export interface StreamTaskOptions extends EndConditionOptions {
 }
 
 /**
- * Streams a task to one client, from its cursor or from the current state, until the client
- * disconnects or the task is over and everything was sent. Throws before anything is written, or
- * resolves when the stream is over.
+ * Streams a task to one client, from its cursor or from the current state. The stream ends when the client
+ * disconnects, or when the task is over and everything was sent. Throws before anything is written, or
+ * resolves when the stream has ended.
  */
 export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd> {
   const { feeds, session, response } = options;
@@ -59,7 +57,10 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
   }
 }
 
-/** The feed may be slightly behind the log if another process writes it. */
+/**
+ * Throws if the cursor is not in the log. It reads the log's info, because the feed may be slightly behind
+ * if another process writes.
+ */
 async function assertCursorInLog(
   { log }: FeedRegistry,
   { history, session, incarnation }: SessionFeed,
@@ -68,7 +69,7 @@ async function assertCursorInLog(
   const isOwn = cursor.incarnation === undefined || cursor.incarnation === incarnation;
   if (isOwn && cursor.offset <= history.state.through) return;
   const info = await log.info(session);
-  // The log was rewound a moment ago, and the feed is about to end.
+  // The log was rewound a moment ago, so this feed will end soon.
   if (info?.incarnation !== incarnation) throw feedIsOld(session);
   if (!isOwn) throw rewoundCursor(session);
   assertInLog(session, cursor, info.through);
@@ -123,7 +124,7 @@ function attachViewer(
 
 const taskFrames = new WeakMap<Task, Map<ViewName, Buffer>>();
 
-/** Encoded once for all viewers of the same change. */
+/** Returns the frame for a change of the task's row. The frame is encoded once for all viewers. */
 function sharedTaskFrame(view: ViewName, task: Task): Buffer {
   const byView = taskFrames.get(task) ?? new Map<ViewName, Buffer>();
   taskFrames.set(task, byView);

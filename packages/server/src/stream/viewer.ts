@@ -12,11 +12,11 @@ type Connection = Pick<
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
-/** The source of frames that are not in the ring. */
+/** The channel of the viewer, and the source of frames that are not in the ring. */
 interface ViewerSource {
   readonly channel: Channel;
   /**
-   * Returns the frames after a cursor from the log, or undefined if the viewer must wait for the
+   * Returns the frames after a cursor, read from the log. Returns undefined if the viewer must wait for the
    * next batch.
    */
   readonly replay: (cursor: Cursor, isSettled: boolean) => Promise<FrameChunk | undefined>;
@@ -27,29 +27,29 @@ interface ViewerSource {
 /** The position at which a viewer starts. */
 interface StartPosition {
   readonly cursor: Cursor | undefined;
-  /** True to start with settled turns, or with the view's restatement. */
+  /** True to start with settled turns, or with the frames that `restate` of the view returns. */
   readonly isSettled: boolean;
 }
 
 interface EndHandlers {
-  /** Returns the last frame if an up-to-date viewer must end now. */
+  /** Returns the last frame if a viewer that has caught up must end now. */
   readonly endFrame: () => Buffer | undefined;
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** How long a disconnected client may take to read the remaining bytes. */
+/** How long a client may take to read the remaining bytes after the end, in milliseconds. */
 const closeGraceMs = 5_000;
 
 /**
- * One connection. It is mainly a cursor: unread frames are in the shared ring or on the log. It
- * stores only the rest of the chunk that it is writing.
+ * One connection. It is mainly a cursor, because frames that it has not sent are in the shared ring or on
+ * the log. It stores only the rest of the chunk that it is writing.
  */
 export class Viewer implements Subscriber {
   readonly #source: ViewerSource;
   readonly #connection: Connection;
   readonly #endHandlers: EndHandlers;
   #cursor: Cursor;
-  /** True for a viewer that started without a cursor and has not caught up yet. */
+  /** True if the viewer started without a cursor and has not caught up yet. */
   #isSettled: boolean;
   #isLive = false;
   #isBusy = false;
@@ -58,7 +58,7 @@ export class Viewer implements Subscriber {
   #hadCaughtUp = false;
   /** The rest of a chunk that is larger than one write. */
   #unsent: Buffer | undefined;
-  /** The latest control frame, sent as soon as the connection accepts more. */
+  /** The latest control frame. It is sent as soon as the connection accepts more. */
   #pendingControl: Buffer | undefined;
   #stopStallTimer: (() => void) | undefined;
   #publishedBytes = 0;
@@ -86,20 +86,20 @@ export class Viewer implements Subscriber {
     return this.#source.channel;
   }
 
-  /** Bytes that wait in the connection. */
+  /** The number of bytes that wait in the connection. */
   get bufferedBytes(): number {
     return this.#connection.writableLength;
   }
 
-  /** Continues from the current position, if possible. */
+  /** Continues from the current position if possible. */
   resume(): void {
     if (this.#isLive) this.#endIfDue();
     else void this.#catchUp();
   }
 
   /**
-   * Sends the next chunk to a live viewer. Called once per chunk for every viewer, so it must not
-   * allocate.
+   * Sends the next chunk to a live viewer. It must not allocate memory, because it is called for every
+   * chunk and every viewer.
    */
   send({ bytes, through }: FrameChunk): void {
     const { pieceBytes } = this.#source.limits;
@@ -114,8 +114,8 @@ export class Viewer implements Subscriber {
   }
 
   /**
-   * Sends a frame without an id that is not from the log, now or as soon as the connection accepts
-   * more.
+   * Sends a frame that is not from the log and has no id. If the connection is blocked, the frame is sent
+   * later.
    */
   sendControl(bytes: Buffer): void {
     if (this.#isFinished || bytes.length === 0) return;
@@ -128,7 +128,7 @@ export class Viewer implements Subscriber {
     else this.#block();
   }
 
-  /** Checks after each batch whether the stream must end. */
+  /** Sets whether the viewer must check after each batch if its stream ends now. */
   watchForEnd(isEnding: boolean): void {
     if (this.#isFinished) return;
     this.#watchesForEnd = isEnding;
@@ -136,7 +136,7 @@ export class Viewer implements Subscriber {
     else this.#channel.removeWaiting(this);
   }
 
-  /** Disconnects a viewer that lags too far behind. It can resume. */
+  /** Disconnects the viewer if it is too far behind. The client can resume. */
   checkLag(maxRecords: number, maxBytes: number): void {
     if (!this.#hadCaughtUp || !this.#isBlocked) return;
     const { through, publishedBytes } = this.#channel;
@@ -144,12 +144,10 @@ export class Viewer implements Subscriber {
     if (isTooFar || publishedBytes - this.#publishedBytes > maxBytes) this.disconnect('cut_off');
   }
 
-  /**
-   * Closes the connection with a hint to reconnect. The client resumes by the id of its last frame.
-   */
+  /** Closes the connection with a hint to reconnect. The client resumes with the id of its last frame. */
   disconnect(end: StreamEnd): void {
     if (this.#isFinished) return;
-    // Inside a frame, nothing else can be written.
+    // In the middle of a frame, nothing else can be written.
     const isAtFrameEnd = this.#unsent === undefined;
     this.#closeWith(end, isAtFrameEnd ? encodeRetry(this.#source.limits.retryMs) : '');
   }
@@ -171,7 +169,7 @@ export class Viewer implements Subscriber {
     }
   }
 
-  /** Returns false if the viewer must wait for the next batch. */
+  /** Gets the next chunk. Returns false if the viewer must wait for the next batch. */
   async #advance(): Promise<boolean> {
     const channel = this.#channel;
     const ready = this.#isSettled ? undefined : channel.find(this.#cursor);
@@ -183,7 +181,8 @@ export class Viewer implements Subscriber {
     if (this.#isFinished) return false;
     if (!this.#watchesForEnd) channel.removeWaiting(this);
     this.#cursor = { offset: chunk.through };
-    // The viewer has everything that was settled when it started. Later records are sent unsettled.
+    // The viewer has received everything that was settled when it started. Later records are sent
+    // unsettled.
     if (chunk.through >= channel.through) this.#isSettled = false;
     if (chunk.bytes.length > 0) this.#unsent = chunk.bytes;
     return true;
@@ -201,7 +200,7 @@ export class Viewer implements Subscriber {
     this.#endIfDue();
   }
 
-  /** Writes the next part. Returns false if the connection accepts no more for now. */
+  /** Writes the next part of a chunk. Returns false if the connection accepts no more at the moment. */
   #writeUnsent(): boolean {
     const unsent = this.#unsent;
     if (unsent === undefined) return true;

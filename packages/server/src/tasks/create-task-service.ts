@@ -39,30 +39,36 @@ export interface TaskServiceOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   /**
-   * Returns a number from 0 up to 1. It spreads the scans of several servers. Default:
+   * Returns a number from 0 up to 1. With it, several servers scan at different times. Default:
    * `Math.random`.
    */
   readonly random?: (() => number) | undefined;
   /**
-   * The secret that the API keys of remote agents are derived from. The keys stay valid while it
-   * stays the same.
+   * The secret from which the API keys of remote agents are derived. If the secret changes, the keys become
+   * invalid.
    */
   readonly secret: string | Uint8Array;
-  /** Decides where remote agents may be. Default: on this machine and on the internet. */
+  /**
+   * Decides to which addresses of remote agents the server may connect. Default: this machine and the
+   * internet.
+   */
   readonly network?: AgentNetwork | undefined;
   /** True if every request needs a token. Default: true. */
   readonly isGuarded?: boolean | undefined;
-  /** How long to wait for stopped work. Default: 1 s. */
+  /** How long to wait for work that was stopped, in milliseconds. Default: 1,000. */
   readonly graceMs?: number | undefined;
-  /** A task's lease is released after this time without a write. Default: 500 ms. */
+  /** How long a task's lease is kept without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a task's lease that another process holds. Default: 2 s. */
+  /** How long to wait for a task's lease that another process holds, in milliseconds. Default: 2,000. */
   readonly leaseWaitMs?: number | undefined;
-  /** Interval of the scan for tasks that other processes left or stopped. Default: 3 s. */
+  /**
+   * The interval of the scan for tasks that other processes left or stopped, in milliseconds. Default:
+   * 3,000.
+   */
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
-  /** Receives diagnostics that have no effect. They never contain content. */
+  /** Receives descriptions of unexpected events that do not affect a result. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /** Called after a token of an agent was revoked, with the id of the token. */
   readonly onTokenRevoked?: ((id: string) => void) | undefined;
@@ -71,13 +77,13 @@ export interface TaskServiceOptions {
 }
 
 export interface RunningTaskService extends TaskService {
-  /** Whether the stores accept writes. */
+  /** Says whether the stores accept writes. */
   readonly storage: StorageHealth;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
-  /** Resumes the work that crashed or closed processes left. */
+  /** Resumes the work that processes left when they crashed or closed. */
   start(): Promise<void>;
-  /** Accepts no more work and stops current work in bounded time. Streamed content is stored. */
+  /** Accepts no more work, and stops the current work within a limited time. Streamed content is stored. */
   close(): Promise<void>;
 }
 
@@ -161,8 +167,8 @@ function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): str
 }
 
 /**
- * Fails the task of a sync agent whose process crashed, because no process continues the answer. An
- * async agent gets its events again.
+ * Sets the status of a sync agent's task to failed after its process crashed, because no process continues
+ * the answer. An async agent gets its events again instead.
  */
 async function failInterrupted(
   { taskId, epoch }: { readonly taskId: string; readonly epoch: number },
@@ -179,8 +185,9 @@ async function failInterrupted(
 }
 
 /**
- * Throws if an agent loop does not use the server's log. Agent loops write their own records. The
- * check closes a probe session: only a loop with the same log finds it closed.
+ * Throws if an agent loop uses another log than the server. Agent loops write their own records, so both
+ * need the same log. The check closes a probe session. Only a loop with the same log finds this session
+ * closed.
  */
 async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
   const probe = sessionId(`probe-${ids.session()}`);

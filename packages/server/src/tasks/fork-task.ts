@@ -23,9 +23,7 @@ interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
 }
 
-/**
- * Creates a task with a copy of everything before an item, and continues differently from there.
- */
+/** Creates a task with a copy of everything before an item. The new task continues from there. */
 export async function forkTask(
   options: ForkOptions,
   { task: from, agentId, owner }: StoredTask,
@@ -70,7 +68,7 @@ function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefin
   return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };
 }
 
-/** Resolves when the copy exists, or when the run failed before. */
+/** Resolves when the copy exists, or when the run failed before that. */
 async function untilStarted(run: Run): Promise<void> {
   const events = run.events[Symbol.asyncIterator]();
   await Promise.race([run.result, events.next()]);
@@ -83,7 +81,7 @@ async function forkError(taskId: string, run: Run): Promise<ServerError> {
   return new ServerError('not_found', message, { task: taskId });
 }
 
-/** The last item that both tasks share; null if there is none. */
+/** Returns the last item that both tasks contain. Returns null if there is none. */
 async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
   if (through === 0) return null;
   const { items } = await snapshot(log, session, { through });

@@ -21,10 +21,12 @@ const pageLength = 100;
 export class Recovery {
   readonly #options: RecoveryOptions;
   /**
-   * Sessions with nothing to do up to this offset: they wait for approval, or their agent is not
-   * here.
+   * For each skipped session, the offset at which nothing had to be done. Such a session waits for an
+   * approval, or its agent does not run in this process.
    */
   readonly #skipped = new Map<SessionId, number>();
+  /** The sessions of the pages since the first one. */
+  readonly #listed = new Set<SessionId>();
   /** The last session of the previous page. */
   #after: SessionId | undefined;
 
@@ -38,17 +40,17 @@ export class Recovery {
     while (this.#after !== undefined);
   }
 
-  /** Recovers one page of sessions that no process drives. The next call continues after it. */
+  /** Recovers one page of sessions that no process drives. The next call continues with the next page. */
   async recoverPage(): Promise<void> {
     const { log, onDiagnostic } = this.#options;
-    const after = this.#after;
-    const page = await log.list({ isWaiting: true, limit: pageLength, after });
+    const page = await log.list({ isWaiting: true, limit: pageLength, after: this.#after });
     this.#after = page.length < pageLength ? undefined : page.at(-1)?.session;
     for (const info of page)
       await this.#recover(info).catch((error: unknown) =>
         onDiagnostic(`Task ${info.session}: cannot be recovered: ${errorReason(error)}`),
       );
-    if (this.#after === undefined && after === undefined) this.#forgetUnlisted(page);
+    for (const { session } of page) this.#listed.add(session);
+    if (this.#after === undefined) this.#forgetUnlisted();
   }
 
   async #recover({ session, through }: SessionInfo): Promise<void> {
@@ -56,7 +58,7 @@ export class Recovery {
     const { tasks, directory } = this.#options;
     const stored = await tasks.find({ id: session });
     const agent = stored && (await directory.find(stored.agentId))?.agent;
-    // A session without a task, or of an agent that no longer runs, needs no recovery.
+    // A session needs no recovery if it has no task, or if its agent does not run.
     const isRecovered =
       stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
     if (isRecovered) this.#skipped.delete(session);
@@ -75,12 +77,11 @@ export class Recovery {
         const { isRunOpen, isTurnOpen, commands, runnable } = await journal.openWork();
         const isRunning = task.status === 'RUNNING';
         if (isLoop) {
-          // This includes interrupted tasks, because the remaining commands were sent after the
-          // interrupt.
+          // Interrupted tasks are included, because the remaining commands were sent after the interrupt.
           const hasMessages = runnable.some(expectsAnswer);
           const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
-          // The log has not stored that the run ended, so the failure was one of the storage. The
-          // server of that run retries it for its messages, but that server may be gone.
+          // If the run is still open on the log, the storage had failed. The server of a failed run retries
+          // it for its messages, but that server may be gone.
           const isLeft = task.status === 'FAILED' && isStatusOfRun && (isRunOpen || hasMessages);
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;
@@ -88,11 +89,11 @@ export class Recovery {
           return isOrphaned;
         }
         const isUnfinished = isRunOpen || isTurnOpen;
-        // Taking the lease ends what was left open.
+        // Taking the lease ends everything that was left open.
         if (isUnfinished) await journal.append([]);
         const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
         if (hasEvents) async.wake(task.id);
-        // A sync agent has no commands, so nothing would ever consume these.
+        // A sync agent does not read commands, so commands on its log would wait forever.
         const foreign = agent.type === 'sync' ? commands : [];
         for (const command of foreign) {
           const error = unknownCommand(command);
@@ -105,24 +106,24 @@ export class Recovery {
     );
   }
 
-  /** Forgets sessions that are no longer listed. */
-  #forgetUnlisted(page: readonly SessionInfo[]): void {
-    const listed = new Set(page.map(({ session }) => session));
+  /** Removes sessions from `#skipped` that are no longer listed. */
+  #forgetUnlisted(): void {
     for (const session of this.#skipped.keys())
-      if (!listed.has(session)) this.#skipped.delete(session);
+      if (!this.#listed.has(session)) this.#skipped.delete(session);
+    this.#listed.clear();
   }
 }
 
 interface TaskScannerOptions extends RunnerOptions {
   readonly recovery: Recovery;
   readonly everyMs: number;
-  /** Returns a number from 0 up to 1. It spreads the scans of several servers. */
+  /** Returns a number from 0 up to 1. With it, several servers scan at different times. */
   readonly random: () => number;
 }
 
 /**
- * Scans periodically for the effects of other processes with the same store. It recovers orphaned
- * tasks, and stops work here whose task was stopped elsewhere.
+ * Scans regularly for the effects of other processes with the same store. It recovers orphaned tasks. It
+ * also stops work in this process if another process has stopped its task.
  */
 export class TaskScanner {
   readonly #options: TaskScannerOptions;
@@ -149,7 +150,7 @@ export class TaskScanner {
     await this.#scanning;
   }
 
-  /** Scans once. */
+  /** Scans once. Errors are reported as diagnostics. */
   async scan(): Promise<void> {
     const { recovery, onDiagnostic } = this.#options;
     try {
@@ -166,7 +167,7 @@ export class TaskScanner {
       const status = (await tasks.find({ id: taskId }))?.task.status ?? 'DELETED';
       if (status === 'RUNNING') continue;
       const kind = status === 'INTERRUPTED' ? 'interrupt' : 'close_task';
-      // The end of the work is not awaited.
+      // The scan does not wait for the end of the work.
       queues.stop(taskId, kind, `The task is ${status}`).catch(() => {});
     }
   }

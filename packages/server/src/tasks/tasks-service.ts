@@ -51,7 +51,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
       const stored = await taskFor(options, { agentId, agent, trace, owner }, body, key);
       const taskId = stored.task.id;
-      // A key does not show the answer of a deleted task.
+      // A deleted task must not show its answers, even for a known key.
       if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
       const isLoop = agent.type === 'loop';
       const known =
@@ -80,12 +80,13 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       await assertQueueCapacity(options, taskId, agent);
       const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       const isOutput = command.type === 'tool_output';
-      // The agent checks the output, and refuses a second one. Then the command is on the log.
+      // The agent checks the output and refuses a second output. After this call, the command is on the
+      // log.
       const name = isOutput ? await provideToolResult(agent, taskId, command) : given;
       const resolved = await resolveCommand(options, taskId, command);
       const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
-      // One after the other, so that the second of two answers finds the first one.
+      // Decisions run one after another, so that the second of two answers sees the first one.
       return decisions.run(taskId, async () => {
         await assertDecidable(options, taskId, resolved.tool_call_id, name);
         return submit();
@@ -130,7 +131,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** The agent and the owner of a task, and the trace that its creation belongs to. */
+/** The agent and the owner of a task, and the trace of the request that creates it. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
@@ -146,8 +147,8 @@ async function createTask(
 ): Promise<StoredTask> {
   const stored = await tasks.create(agentId, body, { key, owner });
   const { task, origin } = stored;
-  // Also for a repeated key, because the process that created the task may have crashed before this
-  // step.
+  // This step also runs for a repeated key, because the process that created the task may have crashed
+  // before it.
   if (origin !== 'name' && task.status === 'RUNNING') {
     await createTracker(rows, task.id, agentId);
     if (agent.type === 'async' && agent.onTaskCreate !== undefined)
@@ -161,7 +162,7 @@ async function createTask(
 
 type TaskReference = Pick<SendMessage, 'task_id' | 'task_name'>;
 
-/** Returns the named task, or creates one. */
+/** Returns the named task, or creates a task. */
 async function taskFor(
   options: TasksServiceOptions,
   target: TaskTarget,
@@ -183,7 +184,7 @@ async function namedTask(
     throw new ServerError('invalid', message);
   }
   const stored = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
-  // For this agent, the task does not exist.
+  // The task belongs to another agent. For this agent, it does not exist.
   if (stored.agentId !== agentId) throw notFoundError('task', stored.task.id);
   return stored;
 }
@@ -206,7 +207,7 @@ async function sendEventTo(
   if (agent.type === 'loop') {
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
-    // The loop reads the event as a user message. The original event is stored beside it.
+    // The loop reads the event as a user message. The original event is stored in the same command.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
     const { offset } = await loops.submit(stored, agent, message, key, event);
@@ -262,8 +263,8 @@ function outputRefused(task: string, cause: unknown): unknown {
 }
 
 /**
- * A withdrawal names a message by the client's key or by its key on the log. Returns the command
- * with the key on the log.
+ * Returns the command with the keys of the log. A withdrawal can name a message by the client's key, which
+ * is replaced by the key on the log.
  */
 async function resolveCommand(
   { journals }: TasksServiceOptions,
@@ -274,15 +275,13 @@ async function resolveCommand(
   const { key } = command;
   const queued = await journals.use(taskId, (journal) => journal.commands(), loopJournalOptions);
   const names = [key, `command:${key}`, `message:${key}`, `event:${key}`];
-  const name = names.find((candidate) =>
-    queued.some((queuedCount) => queuedCount.key === candidate),
-  );
+  const name = names.find((candidate) => queued.some((entry) => entry.key === candidate));
   return { ...command, key: name ?? key };
 }
 
 /**
- * Throws `conflict` if a call is decided, or its run has ended, and says what was decided. A repeated
- * command is let through, because the log returns the first one.
+ * Throws `conflict` if a call is already decided, or if its run has ended. The error says what was decided.
+ * A repeated command is allowed, because the log then returns the first one.
  */
 async function assertDecidable(
   { journals }: TasksServiceOptions,
@@ -322,7 +321,7 @@ async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promi
   return stored === undefined ? [] : [stored.info];
 }
 
-/** The error for a method that this type of agent does not support. */
+/** Returns the error for a method that this type of agent does not support. */
 function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {
   const message = `Cannot ${method} to agent ${info.name}: it is ${info.acp_type}. Use ${instead}`;
   return new ServerError('bad_state', message, { agent: info.id });

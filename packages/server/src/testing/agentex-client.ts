@@ -6,7 +6,7 @@ import { updatesOf } from '../updates/updates-view.ts';
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 
 /**
- * The messages that Agentex's own client shows after these updates, and the ids that it would fetch
+ * Returns the messages that Agentex's own client shows after these updates, and the ids that it would fetch
  * again.
  */
 export function shownByAgentex(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
@@ -24,8 +24,8 @@ export function shownByAgentex(updates: readonly Update[], listed: readonly Task
 }
 
 /**
- * Messages by id, normalized for comparison: without the time of the last change, an empty list as
- * null.
+ * Returns the messages by id, in a form that can be compared. The time of the last change is left out, and
+ * an empty list becomes null.
  */
 export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | null, unknown> {
   return new Map(
@@ -39,7 +39,7 @@ export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | nul
   );
 }
 
-/** The updates of each record of a log, and the final state. */
+/** Returns the updates of each record of a log, and the final state. */
 export function updatesOfLog(session: SessionId, records: readonly LogRecord[], through?: number) {
   const folder = new Folder(emptyState(session));
   const steps: { readonly offset: number; readonly updates: readonly Update[] }[] = [];

@@ -12,7 +12,7 @@ import {
 } from 'ai';
 import { uiView } from '../ui/ui-view.ts';
 
-/** The state of `useChat`, without React. */
+/** Stores the state of `useChat` without React. */
 class TestChatState implements ChatState<UIMessage> {
   #status: ChatState<UIMessage>['status'] = 'ready';
   error: Error | undefined = undefined;
@@ -50,14 +50,14 @@ class TestChatState implements ChatState<UIMessage> {
 }
 
 export interface BrowserOptions {
-  /** URL of the server, or of a proxy in front of it. */
+  /** The URL of the server, or of a proxy in front of it. */
   readonly url: string;
   readonly agent: string;
   readonly id: string;
   readonly init?: Partial<ChatInit<UIMessage>> | undefined;
 }
 
-/** The AI SDK's own chat with its default transport, as in a browser page. */
+/** The chat class of the AI SDK with its default transport, as a browser page uses it. */
 export class BrowserChat extends AbstractChat<UIMessage> {
   readonly #waiting: Set<() => void>;
 
@@ -72,7 +72,7 @@ export class BrowserChat extends AbstractChat<UIMessage> {
     this.#waiting = waiting;
   }
 
-  /** The text of the last message, if the agent sent it. */
+  /** The text of the last message. Empty if the agent did not send the last message. */
   get text(): string {
     const parts = this.lastMessage?.role === 'assistant' ? this.lastMessage.parts : [];
     return parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('|');
@@ -92,7 +92,7 @@ export class BrowserChat extends AbstractChat<UIMessage> {
   }
 }
 
-/** The frames of each record. */
+/** Returns the frames of each record. */
 export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
   const folder = new Folder(session);
   const steps: { readonly offset: number; readonly frames: readonly Frame[] }[] = [];
@@ -103,7 +103,7 @@ export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
   return steps;
 }
 
-/** Encodes frames and reads them with the AI SDK's own transport. */
+/** Encodes frames, and reads them with the transport of the AI SDK. */
 export function readFrames(
   frames: readonly Frame[],
 ): Promise<ReadableStream<UIMessageChunk> | null> {
@@ -117,11 +117,11 @@ export function readFrames(
 
 interface ShownMessage {
   readonly message: UIMessage | undefined;
-  /** Errors that the stream reported. */
+  /** The errors that the stream reported. */
   readonly errors: readonly string[];
 }
 
-/** The message that the AI SDK builds from the frames. It must accept all of them. */
+/** Returns the message that the AI SDK builds from the frames. The AI SDK must accept all frames. */
 export async function shownByUi(frames: readonly Frame[]): Promise<ShownMessage> {
   const stream = await readFrames(frames);
   if (stream === null) return { message: undefined, errors: [] };

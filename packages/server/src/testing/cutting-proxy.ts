@@ -6,7 +6,7 @@ export class CuttingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #cuts: number[] = [];
-  /** Bytes that each connection passed, in order of the connections. */
+  /** The number of bytes that each connection has passed, in the order of the connections. */
   readonly passed: number[] = [];
 
   private constructor(targetPort: number) {
@@ -63,24 +63,20 @@ export class CuttingProxy {
 
 interface ReadThroughCutsOptions {
   readonly proxy: CuttingProxy;
-  /** Path with the view and the start position. */
+  /** The path of the request, with the view and the start position. */
   readonly path: string;
-  /**
-   * The number of bytes after which each connection is cut. The connection after these is not cut.
-   */
+  /** The number of bytes after which each connection is cut. Later connections are not cut. */
   readonly cuts: readonly number[];
   readonly isEnd?: ((message: SseMessage) => boolean) | undefined;
-  /** Called when the reader starts again without a cursor. */
+  /** Called when the reader starts again from the beginning, without a cursor. */
   readonly onRestart?: (() => void) | undefined;
   readonly onMessage: (message: SseMessage) => void;
 }
 
-/** More than any test needs. A reader that never reaches the end is a bug. */
+/** Maximum number of connections. No test needs so many, so a reader that reaches it has a bug. */
 const maxConnections = 1_000;
 
-/**
- * Reads a stream to its end as a browser does: after a cut it reconnects with its last event id.
- */
+/** Reads a stream to its end as a browser does. After a cut, it reconnects with its last event id. */
 export async function readThroughCuts(
   options: ReadThroughCutsOptions,
 ): Promise<{ readonly connections: number }> {

@@ -2,15 +2,15 @@ import type { RandomRequest } from './random-requests.ts';
 
 const maxPerPool = 9;
 
-/** Ids and names from earlier answers, for use in later requests. */
+/** Collects ids and names from earlier answers, for use in later requests. */
 export class LearnedIds {
   readonly #pools = new Map<string, string[]>();
 
   learn(pool: string, id: string): void {
-    // The first agents are the ones that answer. There are only a few of them.
+    // Only the first four agents are kept, because these are the agents that answer.
     if (pool === 'agents' && (this.#pools.get(pool)?.length ?? 0) >= 4) return;
     const others = (this.#pools.get(pool) ?? []).filter((known) => known !== id);
-    // Keeps the latest ids, because older things may be deleted.
+    // Only the latest ids are kept, because older resources may be deleted.
     this.#pools.set(pool, [...others, id].slice(-maxPerPool));
   }
 
@@ -20,7 +20,8 @@ export class LearnedIds {
     const cursor = fieldOf(json, 'next_cursor');
     if (typeof cursor === 'string') this.learn('cursors', cursor);
     const result = fieldOf(json, 'result');
-    // The top-level id of a JSON-RPC answer is only the id of the request.
+    // For a JSON-RPC answer, only the result is searched, because the top-level id is the id of the
+    // request.
     const values = result === undefined ? [json, fieldOf(json, 'data')] : [result];
     for (const one of values.flat().slice(0, 20)) {
       const [id, task, name] = ['id', 'task_id', 'name'].map((key) => fieldOf(one, key));

@@ -12,7 +12,7 @@ export interface RandomRequest {
 type Document = any;
 
 /**
- * Random requests for every operation of an OpenAPI document. Deletions are rare, creations are
+ * Creates random requests for every operation of an OpenAPI document. Deletions are rare, and creations are
  * frequent.
  */
 export function requestsOf(document: Document): fc.Arbitrary<RandomRequest> {
@@ -39,7 +39,7 @@ function requestOf(
       const value = valuesOf(document, own ?? content['application/json'].schema, name);
       return [name, value];
     });
-    // Uses only some optional parameters. With all of them, every request would be invalid.
+    // A request has only some of the optional parameters. With all of them, every request would be invalid.
     return fc
       .tuple(
         fc.record(Object.fromEntries(all)),
@@ -63,7 +63,7 @@ function requestOf(
     }));
 }
 
-/** Mostly JSON, sometimes invalid text. */
+/** Creates request bodies. Most of them are JSON, and some are invalid text. */
 function bodies(document: Document, schema: Document): fc.Arbitrary<string | undefined> {
   return fc.oneof(
     { weight: 40, arbitrary: valuesOf(document, schema).map((value) => JSON.stringify(value)) },
@@ -75,14 +75,14 @@ function bodies(document: Document, schema: Document): fc.Arbitrary<string | und
 function encode(value: unknown): string {
   const isList = Array.isArray(value) && value.every((one) => typeof one === 'string');
   const text = typeof value === 'string' ? value : isList ? value.join(',') : JSON.stringify(value);
-  // Placeholders for learned ids are filled in later.
+  // A placeholder for a learned id is filled in later, so it is not encoded.
   return text.startsWith('{{') ? text : encodeURIComponent(text.toWellFormed());
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has whatever shape it has
 type Schema = any;
 
-/** Values that do not match the schema. */
+/** Values that match almost no schema. */
 const oddValues: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom<JsonValue>(
     ...[null, true, -1, 0, 1.5, 2 ** 60, '', ' ', '__proto__', 'constructor', '\u0000', '\ud800'],
@@ -101,7 +101,10 @@ const oddValues: fc.Arbitrary<JsonValue> = fc.oneof(
 
 const anyJson = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonValue>;
 
-/** Parameters that take learned ids: `{{tasks:3}}` is replaced when the request is sent. */
+/**
+ * The parameters that take learned ids, and the pool of each. `{{tasks:3}}` is replaced when the request is
+ * sent.
+ */
 const pools: Readonly<Record<string, string>> = {
   task_id: 'tasks',
   agent_id: 'agents',
@@ -116,7 +119,7 @@ const pools: Readonly<Record<string, string>> = {
   cursor: 'cursors',
 };
 
-/** Values that mostly match a schema of the document. */
+/** Creates values that mostly match a schema of the document. */
 function valuesOf(document: Schema, schema: Schema, name = ''): fc.Arbitrary<JsonValue> {
   const fitting = validValues(document, schema, name);
   return fc.oneof({ weight: 30, arbitrary: fitting }, { weight: 1, arbitrary: oddValues });
@@ -167,7 +170,7 @@ function numberOf({ minimum = -5, maximum = 100 }: Schema): fc.Arbitrary<number>
 }
 
 function textOf({ format, pattern }: Schema, name: string): fc.Arbitrary<string> {
-  // A port without a listener. No request of this test leaves the machine.
+  // The URL has a port without a listener, so no request of this test leaves the machine.
   if (format === 'uri') return fc.constant('http://127.0.0.1:1/');
   if (name === 'from') return fc.constantFrom('0', '1', '2', '3.1', '99', 'x');
   if (name.endsWith('_at') || name.endsWith('_time')) return fc.constant('2026-01-01T00:00:00Z');
@@ -194,7 +197,9 @@ function objectOf(document: Schema, schema: Schema): fc.Arbitrary<JsonValue> {
   return fc.dictionary(keys, value, { maxKeys: 2 });
 }
 
-/** A task by id and name at once is rejected. Most requests should avoid this. */
+/**
+ * Removes `task_name` from most values that also have `task_id`, because the server rejects both together.
+ */
 function withSingleTaskRef(value: Readonly<Record<string, unknown>>): JsonValue {
   const { task_name, ...rest } = value;
   const isNamed = task_name === undefined || Object.hasOwn(rest, 'task_id');

@@ -21,7 +21,7 @@ const word = fc.oneof(
 const id = fc.constantFrom('c1', 'c2', 'c3');
 const name = fc.constantFrom('read', 'write');
 const wellFormed = fc.string({ unit: 'grapheme', maxLength: 8 });
-// Round-tripped through JSON, because -0 becomes 0.
+// The value is encoded and decoded as JSON, because -0 becomes 0.
 const json = fc
   .jsonValue({ maxDepth: 3, stringUnit: 'grapheme' })
   .map((value) => JSON.parse(JSON.stringify(value)) as Content & never);
@@ -37,8 +37,7 @@ const author = fc.constantFrom('user' as const, 'agent' as const);
 const style = fc.constantFrom('static' as const, 'active' as const);
 
 /**
- * Random content in its stored form. Storage does not distinguish an empty reasoning list, or
- * `is_error: false`, from null.
+ * Random content in its stored form. In this form, an empty reasoning list and `is_error: false` are null.
  */
 export const contents: fc.Arbitrary<Content> = fc.oneof(
   fc.record({

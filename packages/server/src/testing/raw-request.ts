@@ -2,11 +2,11 @@ import { connect } from 'node:net';
 
 interface RawAnswer {
   readonly text: string;
-  /** 0 if the server closed the connection without an answer. */
+  /** The HTTP status. 0 if the server closed the connection without an answer. */
   readonly status: number;
 }
 
-/** Sends raw bytes and reads until the server closes the connection, or until `isEnough`. */
+/** Sends raw bytes. It reads until the server closes the connection, or until `isEnough` returns true. */
 export function rawRequest(
   port: number,
   bytes: string | Buffer,
@@ -23,7 +23,7 @@ export function rawRequest(
       text += chunk.toString();
       if (isEnough(text)) done();
     });
-    // The server may close the connection while bytes are still in flight.
+    // The server may close the connection while the client is still sending. This error is ignored.
     socket.on('error', () => {});
     socket.on('close', done);
     socket.write(bytes);

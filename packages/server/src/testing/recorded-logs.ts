@@ -24,7 +24,7 @@ export interface RecordedLog {
 const session = sessionId('recorded');
 let logsPromise: Promise<readonly RecordedLog[]> | undefined;
 
-/** One log per recording of every provider and per scenario of the agent loop. */
+/** Returns one log per recording of every provider, and one per scenario of the agent loop. */
 export function recordedLogs(): Promise<readonly RecordedLog[]> {
   logsPromise ??= makeAll();
   return logsPromise;
@@ -40,7 +40,8 @@ async function makeAll(): Promise<readonly RecordedLog[]> {
 }
 
 /**
- * The first run finds the tools that the recording calls. If there are any, a second run provides them.
+ * Runs a recording and returns its log. The first run finds the tools that the recording calls. If there
+ * are any, a second run provides them.
  */
 async function ofRecording(under: WireUnderTest, one: RecordingCase): Promise<RecordedLog> {
   const called = new Set<string>();
@@ -78,7 +79,7 @@ async function answered(
   }));
 }
 
-/** Uses one provider for the first request and another for all later ones. */
+/** Returns a provider that uses `first` for the first request and `others` for all later ones. */
 function inTurn(first: Provider, others: Provider): Provider {
   let requests = 0;
   return {
@@ -108,7 +109,10 @@ async function ofScenario(name: string): Promise<RecordedLog> {
   return { name, session, records };
 }
 
-/** Collects records as written, because readers get merged appends. */
+/**
+ * Runs an agent and returns its records. It collects them when they are written, because readers get merged
+ * appends.
+ */
 async function ran(
   options: (clock: VirtualClock) => Parameters<typeof createAgent>[0],
   onRun: (run: Run) => void = () => {},

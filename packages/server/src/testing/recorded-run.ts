@@ -14,8 +14,8 @@ import type { Driver, Log } from '@millrace/log';
 const usage = { ...noUsage, input: 12, output: 5 };
 
 /**
- * The records of a run: messages, reasoning, parallel calls, results with progress, a superseded
- * attempt, structured output and an image. Each inner list is one batch.
+ * Returns the records of a run with messages, reasoning, parallel calls, results with progress, a
+ * superseded attempt, structured output and an image. Each inner list is one batch.
  */
 export function recordedRun(
   turns = 3,
@@ -82,7 +82,7 @@ function* response(at: At, itemId: ItemId, ids: Ids): Iterable<DraftRecord[]> {
   for (const word of ['Let ', 'me ', 'see', ', ', 'käse', ' 🧀', '.']) {
     reasoning.append(word);
     yield take();
-    // Two open parts at once, several deltas per batch.
+    // Here two parts are open at once, and a batch has several deltas.
     text.append(word.toUpperCase());
     text.append(word);
     reasoning.append(word);
@@ -162,7 +162,7 @@ interface TextWriter {
   end(): Promise<unknown>;
 }
 
-/** Writes one text in one turn, delta by delta. */
+/** Returns a writer that writes one text in one turn, delta by delta. */
 export async function openTextWriter(log: Log, session: SessionId): Promise<TextWriter> {
   const driver = await log.open(session);
   const item = itemId('answer');

@@ -15,7 +15,7 @@ import { UpdateWriter, type UpdateWriterOptions } from '../updates/update-writer
 
 export const task = sessionId('task');
 
-/** Builds records from drafts. Rejects drafts that violate the protocol. */
+/** Builds records from drafts. Throws for drafts that violate the protocol. */
 export class RecordBuilder {
   readonly records: LogRecord[] = [];
   state: FoldState = emptyState(task);
@@ -42,7 +42,7 @@ interface RecordedUpdates {
   readonly warnings: UpdateWarnings;
 }
 
-/** The records of an agent's answer, complete or stopped early. */
+/** Returns the records of an agent's answer, which is complete or stopped early. */
 export function recordUpdates(
   updates: readonly unknown[],
   options: Partial<UpdateWriterOptions> & { readonly stop?: Stop; readonly leave?: true } = {},

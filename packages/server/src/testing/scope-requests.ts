@@ -3,23 +3,23 @@ import { createServer, type Server, type ServerOptions } from '../create-server.
 import { allRoutes } from '../routes/all-routes.ts';
 import { testToken } from './servers/test-server.ts';
 
-// Requests for every operation of the server, and two agents with data that they must not share.
+// This file has requests for every operation of the server, and two agents whose data must stay separate.
 
 const answer = { type: 'text', author: 'agent', content: 'classified' } as const;
 
-/** An agent whose answers another agent must not see. */
+/** Creates an agent whose answers other agents must not see. */
 const secretAgent = (name: string): ServedAgent => ({
   ...{ type: 'sync', name },
   onMessage: async () => answer,
 });
 
-/** Everything that belongs to one agent, by its parameter name. */
+/** The ids and names of everything that belongs to one agent, by the parameter names of the API. */
 export interface AgentData {
   readonly agent_id: string;
   readonly agent_name: string;
   readonly task_id: string;
   readonly task_name: string;
-  /** A chat is a task with its name. */
+  /** The id of a chat, which is the name of its task. */
   readonly chat_id: string;
   readonly message_id: string;
   readonly event_id: string;
@@ -30,7 +30,7 @@ export interface AgentData {
   readonly hash: string;
 }
 
-/** Ids of things that do not exist. */
+/** Ids of resources that do not exist. */
 export const nothing: AgentData = {
   ...{ agent_id: 'a'.repeat(24), agent_name: 'no-agent', task_id: 'b'.repeat(24) },
   ...{ task_name: 'no such task', chat_id: 'no such task' },
@@ -56,7 +56,7 @@ const rpc: Fill = ({ task_id }) => ({
   params: { task_id, content: secretContent },
 });
 
-/** Bodies and queries that name things of an agent. */
+/** For each operation, the body and the query that name resources of an agent. */
 const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: Fill }>> = {
   'POST /agents/{agent_id}/rpc': { body: rpc },
   'POST /agents/name/{agent_name}/rpc': { body: rpc },
@@ -104,18 +104,18 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
 
 const isBodyOptional = /\/(?:complete|fail|cancel|interrupt|terminate|timeout)$/;
 
-/** Every operation. Deletions come last, so that the other operations find something. */
+/** All operations. Deletions come last, because the other operations need the resources. */
 const operations = allRoutes
   .map(({ method, path, access, body }) => ({
     ...{ name: `${method} ${path}`, method, path, access, hasBody: body !== undefined },
   }))
   .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
 
-/** Operations that need a token. */
+/** The operations that need a token. */
 export const guarded = operations.filter(({ access }) => access !== 'public');
 type Operation = (typeof operations)[number];
 
-/** A valid body for an operation. Undefined if it has none. */
+/** Returns a valid body for an operation. Returns undefined if the operation has no body. */
 export function bodyOf({ name, hasBody }: Operation, of: AgentData): Json {
   const body = inputs[name]?.body?.(of);
   if (body !== undefined || !hasBody) return body;
@@ -123,20 +123,20 @@ export function bodyOf({ name, hasBody }: Operation, of: AgentData): Json {
   throw new Error(`Add a body for ${name}`);
 }
 
-/** Stands for a user of the application in place of a token. */
+/** Returns a text that a test passes instead of a token, to send the request as a user of the application. */
 export const asUser = (user: string): string => `user=${user}`;
 
 function credentials(token: string): Readonly<Record<string, string>> {
   return token.startsWith(asUser('')) ? { cookie: token } : { authorization: `Bearer ${token}` };
 }
 
-/** Reads the user from the cookie that `asUser` sends. */
+/** Returns the user in the cookie that `asUser` creates. Tests use it as `authorize`. */
 export const userOfCookie: NonNullable<ServerOptions['authorize']> = ({ headers }) => {
   const [, user] = /user=(\w+)/.exec(headers.get('cookie') ?? '') ?? [];
   return user === undefined ? undefined : { user };
 };
 
-/** A server on a real socket with the operator token `testToken('operator')`. */
+/** A server on a real socket. Its operator token is `testToken('operator')`. */
 export class ScopeServer implements AsyncDisposable {
   readonly url: string;
   readonly #server: Server;
@@ -177,7 +177,7 @@ export class ScopeServer implements AsyncDisposable {
     return { status: response.status, text: isStream ? '' : await response.text() };
   }
 
-  /** Sends a valid request of the operation that names things of an agent. */
+  /** Sends a valid request for the operation. It names resources of an agent. */
   send(
     token: string | undefined,
     operation: Operation,
@@ -206,7 +206,7 @@ export class ScopeServer implements AsyncDisposable {
     return (await this.asOperator('POST', '/tokens', body)).token;
   }
 
-  /** Creates one thing of each kind for an agent. `by` is a token or a user. */
+  /** Creates one resource of each kind for an agent. `by` is a token or a user. */
   async createData(agent_name: string, by = testToken('operator')): Promise<AgentData> {
     const post = (path: string, body: unknown) => this.#accepted(by, 'POST', path, body);
     const { id: agent_id } = await this.asOperator('GET', `/agents/name/${agent_name}`);

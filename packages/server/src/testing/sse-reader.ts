@@ -37,12 +37,12 @@ export class SseReader {
     return this.#response?.headers ?? {};
   }
 
-  /** All received text. */
+  /** All text that was received. */
   get text(): string {
     return this.#text;
   }
 
-  /** Stops reading, so that the connection's buffers fill. */
+  /** Stops reading, so that the buffers of the connection fill up. */
   pause(): void {
     this.#response?.pause();
   }
@@ -96,14 +96,14 @@ export class SseReader {
   }
 }
 
-/** One event as a browser receives it. */
+/** One event, in the form that a browser receives. */
 export interface SseMessage {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: string;
 }
 
-/** Parses an event stream by its specification, independent of the server's code. */
+/** Parses an event stream according to the specification. It shares no code with the server. */
 export class SseParser {
   #text = '';
   #id: string | undefined;

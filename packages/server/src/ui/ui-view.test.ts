@@ -30,6 +30,7 @@ import { hasSharedRecordings } from '../../../providers/src/testing/recordings.t
 import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
 import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
+import { comparable, isValid, messagesOf, streamed } from '../testing/stored-messages.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 import { uiView } from './ui-view.ts';
 
@@ -119,6 +120,14 @@ describe('the AI SDK’s own reader', () => {
       const stop = log.records.at(-1)?.fact;
       const hasFailed = stop?.type === 'run_finished' && stop.stop.reason === 'error';
       expect(errors, log.name).toHaveLength(hasFailed ? 1 : 0);
+    }
+  });
+
+  test('20.F3: shows every recording as the messages of the stored session', async () => {
+    for (const log of await recordedLogs()) {
+      const messages = messagesOf(log);
+      expect(comparable(messages), log.name).toEqual(comparable(await streamed(log)));
+      expect(await isValid(messages), log.name).toBe(true);
     }
   });
 

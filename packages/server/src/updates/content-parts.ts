@@ -54,8 +54,8 @@ export function partToContent(part: Part, author: ContentAuthor): Content {
 }
 
 /**
- * Converts the parts of one reasoning block to one content, one entry per part. Redacted parts have
- * no entry.
+ * Converts the parts of one reasoning block to one content. Each part becomes one entry. Redacted parts
+ * have no entry.
  */
 export function reasoningContent(
   parts: readonly ReasoningPart[],
@@ -71,7 +71,10 @@ export function reasoningContent(
   };
 }
 
-/** The wire only accepts objects, so other arguments are wrapped in one. */
+/**
+ * Returns the arguments of a tool call as an object. The format allows only objects, so any other value is
+ * wrapped in one.
+ */
 function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
   return input === undefined ? { invalid_json: text } : toObject(input);
 }
@@ -84,7 +87,7 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON text. Returns undefined if it is not an object. */
+/** Parses JSON text. Returns undefined if the value is not an object. */
 export function parseObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
   return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
@@ -100,7 +103,7 @@ function fileData(part: MediaPart | FilePart): JsonObject {
   return { kind: part.kind, ...name, mime_type: part.mimeType, ...sourceData(part) };
 }
 
-/** Clients can show a URL directly. They fetch a blob by its hash. */
+/** Converts the source of media to data. Clients can show a URL directly. They fetch a blob by its hash. */
 function sourceData({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
   switch (source.type) {
     case 'bytes':
@@ -115,8 +118,8 @@ function sourceData({ source, mimeType }: { source: Source; mimeType: string }):
 }
 
 /**
- * Converts the content of a message to parts: one, or one per entry of a reasoning block. `extra`
- * is metadata for the first part.
+ * Converts the content of a message to parts. A reasoning block becomes one part per entry, and any other
+ * content becomes one part. `extra` is metadata for the first part.
  */
 export function contentToParts(
   content: Content,
@@ -150,8 +153,8 @@ function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_r
 }
 
 /**
- * A reasoning block without entries becomes one redacted part: the model reasoned, but there is
- * nothing to read.
+ * Converts a reasoning block to parts. A block without entries becomes one redacted part, because the model
+ * reasoned but there is no text.
  */
 function reasoningParts({
   summary,
@@ -169,7 +172,8 @@ function reasoningParts({
 type TextFields = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
 
 /**
- * The metadata that stores style, format and attachments of a content. Default values are left out.
+ * Returns the metadata that stores the style, the format and the attachments of a content. Default values
+ * are left out.
  */
 export function contentMetadata(content: Content): JsonObject {
   const style = content.style === 'static' ? {} : { style: content.style };
@@ -191,7 +195,10 @@ export function textFields(metadata: Metadata | undefined): TextFields {
   };
 }
 
-/** A provider may use the same metadata key for something else. */
+/**
+ * Returns the attachments in metadata. Returns null for other values, because a provider may use the same
+ * key for something else.
+ */
 function attachmentsIn(value: unknown): TextFields['attachments'] {
   return Array.isArray(value) && value.every(isAttachment) ? value : null;
 }
@@ -202,7 +209,7 @@ function isAttachment(value: unknown): boolean {
   return [file_id, name, type].every((text) => typeof text === 'string') && Number.isInteger(size);
 }
 
-/** True if the content is still empty. */
+/** Returns whether the content is still empty. */
 export function isEmptyContent(content: Content): boolean {
   switch (content.type) {
     case 'text':

@@ -5,8 +5,8 @@ import { type LoggedMessage, messageIndex } from './logged-message.ts';
 import { isJson, startRow } from './task-messages.ts';
 
 /**
- * The delta update for new text of a message. Parts of bytes, and structured values that are
- * replaced as a whole, have no delta updates. They are sent in full when the part ends.
+ * Returns the delta update for new text of a message. Parts with bytes and structured values have no delta
+ * updates. They are sent in full when the part ends.
  */
 export function deltaUpdates(
   state: FoldState,
@@ -23,7 +23,7 @@ export function deltaUpdates(
   return [{ type: 'delta', ...head, delta }];
 }
 
-/** An empty delta, sent after a full update of a message that continues to stream. */
+/** Returns an empty delta. It is sent after a full update of a message that continues to stream. */
 export function reopenUpdate(state: FoldState, message: LoggedMessage, open: OpenPart): Update {
   const head = {
     index: messageIndex(state, message),
@@ -63,12 +63,15 @@ function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta
   if (form === 'summary') {
     return { type: 'reasoning_summary', summary_index: entry, summary_delta: piece };
   }
-  // Redacted reasoning has no entry.
+  // Redacted reasoning has no entry, so it has no delta.
   if (form !== 'full') return undefined;
   return { type: 'reasoning_content', content_index: entry, content_delta: piece };
 }
 
-/** The index of a part among the parts with the same form, such as the summaries of a reasoning. */
+/**
+ * Returns the index of a part among the parts with the same form, for example among the summaries of a
+ * reasoning block.
+ */
 function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
   const formOf = (slot: LoggedMessage['slots'][number]) => {
@@ -84,8 +87,8 @@ function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: O
 }
 
 /**
- * True if a client that joins the deltas, and parses them where they are JSON, gets the final
- * content. Then `done` is enough; otherwise the message is sent in full.
+ * Returns whether a client can build the final content from the deltas, by joining them and parsing JSON.
+ * If so, `done` is enough. Otherwise the message is sent in full.
  */
 export function deltasBuildContent({ slots }: LoggedMessage): boolean {
   return slots.every(
@@ -94,9 +97,9 @@ export function deltasBuildContent({ slots }: LoggedMessage): boolean {
 }
 
 /**
- * True if the style may have changed after the start of the message. For plain text, the view sends
- * the message again as soon as its style changes. A partial JSON value cannot be sent in full, and
- * the following deltas would not continue it, so its new style goes out with the end.
+ * Returns whether the style may have changed after the start of the message. For plain text, the view sends
+ * the message again as soon as its style changes. A partial JSON value cannot be sent in full, because the
+ * following deltas would not continue it. Its new style is therefore sent at its end.
  */
 function mayHaveLateStyle(part: Part): boolean {
   const isPlainText = part.kind === 'text' && part.mimeType !== jsonType;
@@ -109,10 +112,10 @@ function isBuiltByDeltas(part: Part): boolean {
       return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
     case 'tool_call':
       return parseObject(part.arguments) !== undefined && part.partial === undefined;
-    // An empty entry had no delta, and redacted reasoning has none.
+    // An empty entry had no delta, and redacted reasoning has no entry.
     case 'reasoning':
       return part.text !== '' && part.form !== 'redacted';
-    // Clients parse results that look like JSON, although they may be plain text.
+    // Clients parse results that look like JSON, although these may be plain text.
     case 'tool_result':
     case 'structured':
     case 'custom':

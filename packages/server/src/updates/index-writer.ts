@@ -31,11 +31,11 @@ import {
 import type { UpdateWarning } from './update-warnings.ts';
 
 interface IndexWriterOptions extends Attempt {
-  /** The index of the first message in the outgoing updates. */
+  /** The index of the first message in the updates that clients receive. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<ContentLimits> | undefined;
-  /** Allocates the index of a further message of this item. */
+  /** Returns the index for a further message of this item. */
   readonly nextIndex: () => number;
   readonly warn: (warning: UpdateWarning) => void;
 }
@@ -44,19 +44,22 @@ interface OpenTarget {
   readonly target: PartTarget;
   readonly writer: TextWriter;
   /**
-   * The index of its message. None for later entries of a reasoning block, which belong to the
-   * first entry's message.
+   * The index of the part's message. Undefined for later entries of a reasoning block, because they belong
+   * to the message of the first entry.
    */
   readonly index: number | undefined;
   metadata: JsonObject;
-  /** The content of a `start` update. It becomes the content if nothing else follows. */
+  /** The content of a `start` update. If no delta follows, it becomes the content of the message. */
   preview: Content | undefined;
   isWritten: boolean;
-  /** Fragments of data, parsed at the end. */
+  /** Fragments of JSON data. They are parsed at the end. */
   readonly pieces: string[];
 }
 
-/** Writes one index of an agent's answer: one item, with one part for each target. */
+/**
+ * Writes the updates of one index of an agent's answer. The index becomes one item, with one part for each
+ * target.
+ */
 export class IndexWriter {
   readonly #options: IndexWriterOptions;
   readonly #itemId: ItemId;
@@ -73,7 +76,7 @@ export class IndexWriter {
     this.#writer = new DeltaWriter({ itemId: this.#itemId, turn, attempt, ids, limits });
     this.#freeIndexes = [index];
     const preview = opening.type === 'start' && !isEmptyContent(opening.content);
-    // The preview is stored on the log, so that it survives a crash.
+    // The preview is also stored on the log, so that it is not lost in a crash.
     const metadata = { index, ...(preview && { start: opening.content as JsonObject }) };
     const kind = kindOf(opening);
     this.#fact({ type: 'item_started', itemId: this.#itemId, kind, metadata });
@@ -96,7 +99,7 @@ export class IndexWriter {
     const known = this.#open.get(targetKey(target));
     const open = known ?? this.#begin(target, contentMetadata(content));
     if (known !== undefined || this.#open.size > 1) this.#options.warn('restarted');
-    // The first entry of a reasoning block has the metadata of the block.
+    // The metadata of a reasoning block is stored in its first entry.
     const [first = open] = isReasoning(target) ? this.#reasoning() : [];
     const metadata = { ...first.metadata, ...contentMetadata(content) };
     if (!isSame(metadata, first.metadata)) this.#setMetadata(first, metadata);
@@ -123,8 +126,8 @@ export class IndexWriter {
     const replaced = this.#open.get(key) ?? this.#open.values().next().value;
     const index = replaced?.index ?? this.#options.index;
     const parts = contentToParts(content, { index });
-    // The last part goes first, because the first entry of a reasoning block gives the message its
-    // id.
+    // The last part is retracted first, because the id of the message is that of the first entry of a
+    // reasoning block.
     for (const open of [...this.#open.values()].reverse()) {
       if (open !== replaced) open.writer.retract('withdrawn');
     }
@@ -133,8 +136,8 @@ export class IndexWriter {
   }
 
   /**
-   * Closes the index. Without `stop` everything is complete. With `stop`, tool calls are dropped
-   * and the rest is partial.
+   * Closes the index. Without `stop`, all content is complete. With `stop`, tool calls are dropped and the
+   * other content is partial.
    */
   close(stop?: Stop): void {
     for (const open of [...this.#open.values()]) {
@@ -160,7 +163,7 @@ export class IndexWriter {
     open.metadata = metadata;
   }
 
-  /** Drops targets that were started as another type and never written, except tool calls. */
+  /** Retracts targets that were started with another type and never written. Tool calls stay. */
   #dropMismatched(target: PartTarget): void {
     for (const [key, { target: other, writer, isWritten, index }] of this.#open) {
       const isSame = isReasoning(target) ? isReasoning(other) : key === targetKey(target);
@@ -173,8 +176,8 @@ export class IndexWriter {
   }
 
   /**
-   * If a limit prevents the intended commit, the text is committed as partial. Closing never fails
-   * because of a limit.
+   * Closes one part. If a limit prevents the intended commit, the text is committed as partial. Closing
+   * therefore never fails because of a limit.
    */
   #closeTarget(open: OpenTarget): void {
     try {
@@ -229,7 +232,10 @@ export class IndexWriter {
     return [...this.#open.values()].filter(({ target }) => isReasoning(target));
   }
 
-  /** An empty id refers to the latest call. Without one, a new id is created. */
+  /**
+   * Returns a function that completes the id of a call. An empty id means the latest open target of this
+   * kind. If there is none, a new id is created.
+   */
   #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
     return (id) => {
       if (id !== '') return toolCallId(id);
@@ -261,7 +267,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The first update decides the kind of the item. */
+/** Returns the kind of the item. The first update decides it. */
 function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
   if (opening.type === 'delta')
     return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';

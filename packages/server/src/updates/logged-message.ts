@@ -12,11 +12,14 @@ import {
 import type { ContentAuthor } from './content-parts.ts';
 
 /**
- * A message as stored on the log: one part, or all parts of a reasoning block that was written by
- * updates.
+ * A message in the form in which the log stores it. It is one part, or all parts of a reasoning block that
+ * was written by updates.
  */
 export interface LoggedMessage {
-  /** `<task id>.<part id>` of the first part. For an edit, the id of the edited message. */
+  /**
+   * The id of the message: `<task id>.<part id>` of the first part. For an edit, it is the id of the edited
+   * message.
+   */
   readonly id: string;
   readonly item: ItemState;
   readonly author: ContentAuthor;
@@ -35,10 +38,10 @@ const authors: { readonly [Kind in ItemKind]: ContentAuthor | undefined } = {
   notification: undefined,
 };
 
-// Cached per item. Items do not change while text streams.
+// The messages are cached per item. An item does not change while text streams.
 const messagesByItem = new WeakMap<ItemState, readonly LoggedMessage[]>();
 
-/** The messages of an item, in order. Items that are not shown to users have none. */
+/** Returns the messages of an item, in order. Items that users do not see have no messages. */
 export function messagesInItem(
   state: FoldState,
   item: ItemState | undefined,
@@ -65,12 +68,12 @@ function messageId({ session }: Pick<FoldState, 'session'>, id: PartId): string 
   return `${session}.${id}`;
 }
 
-/** True if the item was written by updates. Its reasoning parts then form one block. */
+/** Returns whether the item was written by updates. Its reasoning parts then form one block. */
 export function isIndexed({ metadata }: ItemState): boolean {
   return typeof metadata?.['index'] === 'number';
 }
 
-/** The id of the message that this item replaces, if it is an edit. */
+/** Returns the id of the message that this item replaces. Returns undefined if the item is not an edit. */
 export function editedId({ metadata }: ItemState): string | undefined {
   const id = metadata?.['message'];
   return typeof id === 'string' ? id : undefined;
@@ -108,8 +111,8 @@ export function isStreaming({ slots }: LoggedMessage): boolean {
 }
 
 /**
- * True if clients may see the message. A message from updates becomes visible when its format,
- * style and index are known, right after its begin.
+ * Returns whether clients may see the message. A message from updates becomes visible when its format,
+ * style and index are known, directly after its start.
  */
 export function isVisible(state: FoldState, message: LoggedMessage): boolean {
   if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
@@ -127,7 +130,7 @@ export function messageWithPart(
   return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
 }
 
-/** Finds a message by id. The latest edit wins. */
+/** Finds a message by id. If it was edited, the latest edit is returned. */
 export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
   const items = toArray(state.items);
   const edit = items.findLast((item) => editedId(item) === id);
@@ -140,16 +143,16 @@ export function findMessage(state: FoldState, id: string): LoggedMessage | undef
   return messagesInItem(state, item).find((message) => message.id === id);
 }
 
-/** True if a later item replaces this message. */
+/** Returns whether a later item replaces this message. */
 export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boolean {
   const edit = toArray(state.items).findLast((one) => editedId(one) === id);
   return edit !== undefined && edit.id !== item.id;
 }
 
 /**
- * The index of a message in its turn: the agent's own index, or else its position among the others.
- * Null outside of turns. It is computed from the state alone, so reconnecting clients get the same
- * index.
+ * Returns the index of a message in its turn. It is the index that the agent gave, or else its position
+ * among the other messages. It is null outside of turns. It depends only on the state, so clients that
+ * reconnect get the same index.
  */
 export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
   const { item, slots, isFirst } = message;
@@ -166,7 +169,8 @@ interface Ordinals {
   readonly byId: ReadonlyMap<PartId, number>;
 }
 
-// Cached per list of items. While text streams, neither the items nor the retracted parts change.
+// The numbers are cached per list of items. While text streams, neither the items nor the retracted parts
+// change.
 const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
 
 function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
@@ -178,7 +182,10 @@ function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number>
   return byId;
 }
 
-/** A retracted part keeps its number, so that no index is used twice. */
+/**
+ * Returns the number of each part in a turn. A retracted part keeps its number, so that no index is used
+ * twice.
+ */
 function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
   const items = itemsOfTurn(state, turn);
   const taken = new Set(items.map(({ metadata }) => metadata?.['index']));
@@ -191,7 +198,7 @@ function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, numb
   return byId;
 }
 
-/** Reads backwards from the newest item and stops at the previous turn. */
+/** Returns the items of a turn. It reads backwards from the newest item and stops at the previous turn. */
 export function itemsOfTurn({ items }: FoldState, turn: number): readonly ItemState[] {
   const found: ItemState[] = [];
   for (let link: FoldState['items'] | undefined = items; link !== undefined; link = link.before) {

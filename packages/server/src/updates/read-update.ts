@@ -5,14 +5,14 @@ import { type Update, updateSchema } from '../contract/message.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Parses an update from an agent. Some SDKs omit `type`; it is then inferred from the other fields.
+ * Parses an update of an agent. If `type` is missing, as in some SDKs, it is derived from the other fields.
  */
 export function readUpdate(input: unknown): Update {
   return readTextDelta(input) ?? parseUpdate(input);
 }
 
 function parseUpdate(input: unknown): Update {
-  // The depth is checked first, because the schema recurses as deep as the value.
+  // The depth is checked before the schema, because the schema calls itself for each level of the value.
   const problem = checkJson(dropUndefined(input), defaultContentLimits);
   if (problem !== undefined) throw badUpdate(problem.path);
   const read = updateSchema.safeParse(withType(input));
@@ -32,7 +32,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** In JavaScript objects, a field with the value `undefined` counts as absent. */
+/** Removes fields whose value is `undefined`. In JavaScript objects, they count as missing. */
 function dropUndefined(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const fields = Object.entries(input).filter(([, value]) => value !== undefined);
@@ -44,9 +44,7 @@ function dropUndefined(input: unknown): unknown {
   );
 }
 
-/**
- * Adds a missing type. Only the server sets `parent_task_message`, so the agent's value is ignored.
- */
+/** Adds a missing type. It also removes `parent_task_message`, because only the server sets this field. */
 function withType(input: unknown): unknown {
   const fields = fieldsOf(input);
   const { delta } = fields;
@@ -74,7 +72,10 @@ function withDeltaType(input: unknown): unknown {
   return { ...fields, type };
 }
 
-/** Restores the original values. The schema copies objects and drops the key `__proto__`. */
+/**
+ * Puts the original values into the update, because the schema copies objects and removes the key
+ * `__proto__`.
+ */
 function withRawValues(update: Update, input: unknown): Update {
   if (!('content' in update)) return update;
   const raw = fieldsOf(fieldsOf(input)['content']);
@@ -95,13 +96,13 @@ function withRawValues(update: Update, input: unknown): Update {
   }
 }
 
-/** A longer fragment takes the general path. */
+/** Maximum length of a text for the fast path. Longer fragments take the general path. */
 const maxTextLength = 2 ** 16;
 const updateFields: ReadonlySet<string> = new Set(['type', 'index', 'delta']);
 const deltaFields: ReadonlySet<string> = new Set(['type', 'text_delta']);
 
 /**
- * Fast path for text deltas, which are most updates. Returns undefined for anything else, valid or
+ * A fast path for text deltas, which are most updates. Returns undefined for every other input, valid or
  * not.
  */
 export function readTextDelta(input: unknown): Update | undefined {
@@ -134,7 +135,7 @@ const explanations: { readonly [Code in UpdateErrorCode]: string } = {
   writer_ended: 'the answer is over. Start another one',
 };
 
-/** A refused update. It had no effect. */
+/** Thrown for an update that was refused. The update had no effect. */
 export class UpdateError extends MillraceError<UpdateErrorCode> {
   constructor(code: UpdateErrorCode, what: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);

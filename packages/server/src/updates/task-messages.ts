@@ -24,7 +24,7 @@ import {
   messagesInItem,
 } from './logged-message.ts';
 
-/** All messages of a task, oldest first. Streaming messages have their content so far. */
+/** Returns all messages of a task, oldest first. Streaming messages contain their content so far. */
 export function messagesOf(state: FoldState): readonly TaskMessage[] {
   const items = toArray(state.items);
   const edits = new Map(items.map((item) => [editedId(item), item.id]));
@@ -43,13 +43,13 @@ export function messageOf(state: FoldState, id: string): TaskMessage | undefined
     : messageRow(state, message);
 }
 
-/** Messages with the same time keep the order of the log. */
+/** Compares the times of two messages. Messages with the same time keep the order of the log. */
 function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
   if (a === b || a === null || b === null) return 0;
   return a < b ? -1 : 1;
 }
 
-/** The current row of a message. */
+/** Returns the current row of a message. */
 export function messageRow(state: FoldState, message: LoggedMessage): TaskMessage {
   return toRow(
     state,
@@ -59,14 +59,17 @@ export function messageRow(state: FoldState, message: LoggedMessage): TaskMessag
   );
 }
 
-// Built once per message instead of once per delta. Only the metadata can change while a message
+// The row is built once per message and not once per delta. Only the metadata can change while a message
 // streams.
 const startRows = new WeakMap<
   LoggedMessage,
   { readonly metadata: unknown; readonly row: TaskMessage }
 >();
 
-/** The row of a message at its start. Deltas refer to it, so it does not grow with them. */
+/**
+ * Returns the row of a message at its start. Each delta contains this row, so it must not grow with the
+ * deltas.
+ */
 export function startRow(state: FoldState, message: LoggedMessage): TaskMessage {
   const metadata = findOpen(state, message.slots[0].id)?.metadata;
   const cached = startRows.get(message);
@@ -76,7 +79,7 @@ export function startRow(state: FoldState, message: LoggedMessage): TaskMessage 
   return startedRow;
 }
 
-/** The row of a removed message. The wire has no removal, so it is an empty text. */
+/** Returns the row of a removed message. The format has no removal, so the content is an empty text. */
 export function retractedRow(state: FoldState, message: LoggedMessage): TaskMessage {
   return toRow(state, message, emptyText(message), 'DONE');
 }
@@ -92,14 +95,17 @@ function toRow(
   return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
 }
 
-/** A given creation time, or that of the message that an edit replaces, is in the metadata. */
-function createdAt(item: ItemState): string | null {
+/**
+ * Returns when the messages of an item were created. If the client gave a time, or an edit keeps the time
+ * of the original message, the time is in the metadata.
+ */
+export function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
   if (typeof first === 'string') return first;
   return timeOf(typeof first === 'number' ? first : item.startedAt);
 }
 
-// `toISOString` throws for larger numbers.
+// The largest time that a `Date` can have. `toISOString` throws for larger numbers.
 const lastTime = 8.64e15;
 
 function timeOf(time: number | undefined): string | null {
@@ -132,12 +138,12 @@ function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
   return open === undefined ? part : livePart(open);
 }
 
-/** True if the part streams as JSON text. */
+/** Returns whether the part streams as JSON text. */
 export function isJson({ begin }: OpenPart): boolean {
   return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
 }
 
-/** The part of an object that has streamed so far. */
+/** Returns the content of a JSON object that is streaming. It contains what has arrived so far. */
 function partialJsonContent(open: OpenPart, author: Content['author']): Content {
   return jsonContent(open, author, parsePartialObject(open.text));
 }
@@ -162,7 +168,7 @@ function jsonContent(open: OpenPart, author: Content['author'], value: JsonObjec
 function startContent(state: FoldState, message: LoggedMessage): Content {
   const { author, slots } = message;
   const open = findOpen(state, slots[0].id);
-  // The first entry is already committed, and only later entries of the block stream.
+  // The first entry is already committed, and only later entries of the block are streaming.
   if (open === undefined) return reasoningContent([], author);
   const content = emptyContent(open, author);
   const preview = message.isFirst ? previewOf(message.item) : undefined;
@@ -193,10 +199,10 @@ function styleField({ metadata }: OpenPart): { readonly style: Content['style'] 
   return { style: styleOf(metadata) };
 }
 
-// Parsed once per item instead of once per delta.
+// The preview is parsed once per item and not once per delta.
 const previews = new WeakMap<ItemState, { readonly content: Content | undefined }>();
 
-/** The content of the agent's `start` update. */
+/** Returns the content of the agent's `start` update. Returns undefined if there is none. */
 function previewOf(item: ItemState): Content | undefined {
   const cached = previews.get(item);
   if (cached !== undefined) return cached.content;

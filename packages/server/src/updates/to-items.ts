@@ -10,9 +10,9 @@ import type { TaskMessage } from '../contract/message.ts';
 import { contentToParts } from './content-parts.ts';
 
 /**
- * Converts messages to the items of a model request. Consecutive messages of the agent become one
- * item, followed by the results of its calls in call order. A call without a result gets an error
- * result, and a result without a call is dropped, because providers reject both.
+ * Converts messages to the items of a model request. Consecutive messages of the agent become one item. The
+ * results of its calls follow in the order of the calls. A call without a result gets an error result, and
+ * a result without a call is removed, because providers reject both.
  */
 export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   const sendable = messages.filter(isSendable);
@@ -25,7 +25,7 @@ export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   });
 }
 
-/** Leaves out unfinished tool calls and empty texts. */
+/** Returns whether a message can be sent to a model. Unfinished tool calls and empty texts cannot. */
 function isSendable({ content, streaming_status }: TaskMessage): boolean {
   if (content.type === 'tool_request') return streaming_status !== 'IN_PROGRESS';
   return content.type !== 'text' || content.content !== '';

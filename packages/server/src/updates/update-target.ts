@@ -4,15 +4,15 @@ import type { UpdateDelta } from '../contract/message.ts';
 import { jsonType } from './content-parts.ts';
 
 /**
- * The part of an index that an update refers to. Parts are distinguished by type, by call and by
- * reasoning entry.
+ * The part of an index that an update refers to. Parts differ in their type, their call or their reasoning
+ * entry.
  */
 export type PartTarget =
   | { readonly kind: 'text' | 'data' | 'reasoning' }
   | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
   | { readonly kind: 'summary' | 'content'; readonly entry: number };
 
-/** `idOf` resolves the id of a call that the agent left empty. */
+/** Returns the target of a content. `idOf` completes the id of a call if the agent left it empty. */
 export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
   switch (content.type) {
     case 'text':
@@ -67,7 +67,7 @@ export function isReasoning({ kind }: PartTarget): boolean {
   return kind === 'reasoning' || kind === 'summary' || kind === 'content';
 }
 
-/** Begins the part of a target. Data streams as text and is committed as a value. */
+/** Begins the part of a target. Data streams as text, and its commit contains the parsed value. */
 export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
   switch (target.kind) {
     case 'text':
@@ -82,7 +82,7 @@ export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
       return writer.reasoning('summary');
     case 'content':
       return writer.reasoning('full');
-    // A block without a known entry has nothing to read yet.
+    // A reasoning block without a known entry has no text yet.
     case 'reasoning':
       return writer.reasoning('redacted');
   }

@@ -1,16 +1,16 @@
-/** Counts of irregular updates of an agent. They do not fail the task. */
+/** Numbers of irregular updates of an agent. Such updates do not fail the task. */
 export interface UpdateWarnings {
-  /** Update for an index that was already closed by `done` or `full`. Dropped. */
+  /** Updates for an index that was already closed by `done` or `full`. They are dropped. */
   readonly late: number;
-  /** Update without an index. It went to the latest index, or opened the next free one. */
+  /** Updates without an index. They belong to the latest index, or open the next free index. */
   readonly unindexed: number;
-  /** `start` for an open index. Its format, style, attachments and preview are used. */
+  /** `start` updates for an open index. Their format, style, attachments and preview are used. */
   readonly restarted: number;
-  /** Delta of another type than the preceding `start`. The `start` is dropped. */
+  /** Deltas of another type than the `start` before them. The `start` is dropped. */
   readonly mismatched: number;
-  /** Data that is not valid JSON. Stored as text. */
+  /** Data that is not valid JSON. It is stored as text. */
   readonly unparsed: number;
-  /** `done` for an unknown index. Dropped. */
+  /** `done` updates for an unknown index. They are dropped. */
   readonly unopened: number;
 }
 

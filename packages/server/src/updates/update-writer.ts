@@ -16,14 +16,14 @@ export interface UpdateWriterOptions {
 type Opening = Exclude<Update, { type: 'done' }>;
 
 /**
- * Converts an agent's updates to drafts for the log. One writer serves one turn. Irregular updates
- * are accepted and counted. Only invalid updates and updates over a limit are refused, and a
- * refused update has no effect.
+ * Converts an agent's updates to drafts for the log. Each turn has its own writer. Irregular updates are
+ * accepted and counted. Only invalid updates and updates over a limit are refused. A refused update has no
+ * effect.
  */
 export class UpdateWriter {
   readonly #options: UpdateWriterOptions;
   readonly #indexes = new Map<number, IndexWriter>();
-  /** Indexes that outgoing messages already use. */
+  /** The indexes that are already used in the updates that clients receive. */
   readonly #usedIndexes = new Set<number>();
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
@@ -38,12 +38,15 @@ export class UpdateWriter {
     return this.#warnings;
   }
 
-  /** True if `end` would close something. */
+  /** True if something is open that `end` would close. */
   get isOpen(): boolean {
     return this.#open().length > 0;
   }
 
-  /** Accepts any value. Throws `UpdateError` if it is not an update. */
+  /**
+   * Converts one update to drafts. It accepts any value, and throws `UpdateError` if the value is not an
+   * update.
+   */
   write(input: unknown): readonly DraftRecord[] {
     if (this.#hasEnded) throw new UpdateError('writer_ended', 'accept an update', this.#location());
     const update = readUpdate(input);
@@ -54,14 +57,14 @@ export class UpdateWriter {
     return writer.take();
   }
 
-  /** The agent finished. Everything that is open is complete. */
+  /** Closes all open content as complete. It is called when the agent has finished. */
   end(): readonly DraftRecord[] {
     return this.#close();
   }
 
   /**
-   * The agent failed, was stopped or crashed. Open content is stored as partial, and unfinished
-   * tool calls are dropped.
+   * Closes all open content as partial, and drops unfinished tool calls. It is called when the agent
+   * failed, was stopped or crashed.
    */
   endPartial(stop: Stop): readonly DraftRecord[] {
     return this.#close(stop);
@@ -97,8 +100,8 @@ export class UpdateWriter {
   }
 
   /**
-   * Deltas and `done` go to the latest index. A `full` goes there only if that index had no number
-   * either.
+   * Returns the writer for an update without an index. Deltas and `done` belong to the latest open index. A
+   * `full` belongs to it only if that index was opened without a number too.
    */
   #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;

@@ -29,12 +29,12 @@ import {
 } from './logged-message.ts';
 import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
-/** The log as task-message updates, one per frame. */
+/** The view that shows the log as task-message updates. Each frame contains one update. */
 export const updatesView: FrameView = {
   name: 'updates',
   frames: (before, record, after) => {
     const updates = updatesOf(before, record, after);
-    // The id of a record's last frame is the offset alone: a client that has it has the whole
+    // The id of a record's last frame is only the offset, because a client with this id has the whole
     // record.
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
@@ -45,7 +45,7 @@ export const updatesView: FrameView = {
   restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
 
-// All deltas of a message repeat the same row, which is most of their JSON. It is encoded once.
+// All deltas of a message contain the same row, which is most of their JSON. The row is encoded only once.
 const rowJson = new WeakMap<TaskMessage, string>();
 
 function encodeUpdate(update: Update): string {
@@ -57,18 +57,18 @@ function encodeUpdate(update: Update): string {
   return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
 }
 
-/** The first frame of every stream of updates. */
+/** Returns the first frame of a stream of updates. */
 export function connectedFrame({ session }: Pick<FoldState, 'session'>): Frame {
   return { data: JSON.stringify({ type: 'connected', taskId: session }) };
 }
 
-/** An update with its position `k` among the updates of its record. */
+/** An update, and its position `k` among the updates of its record. */
 interface NumberedUpdate {
   readonly update: Update;
   readonly k: number;
 }
 
-/** Converts a record to updates. */
+/** Converts a record to updates. `before` and `after` are the states around the record. */
 export function updatesOf(
   before: FoldState,
   record: LogRecord,
@@ -84,8 +84,8 @@ export function updatesOf(
 }
 
 /**
- * The messages that stream now, for a client that connects: each as its start and one delta with
- * all of its text.
+ * Returns updates for a client that connects. Each message that is streaming now gets a start, and one
+ * delta with all of its text.
  */
 export function restatement(state: FoldState): readonly Update[] {
   const items = new Set(state.open.map(({ begin }) => begin.itemId));
@@ -102,7 +102,7 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
   }
   const open = findOpen(before, partId);
-  // Fast path: most records are appends, and they do not change an item.
+  // This fast path is for appends, which are most records and do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
     const growing = messageWithPart(
       messagesInItem(before, findItem(before, open.begin.itemId)),
@@ -122,14 +122,14 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return isVisible(after, message) ? restateMessage(after, message) : [];
   }
   if (delta.type === 'begin_part') {
-    // A client that connected when the block was complete received nothing of it, so it gets the
-    // block in full.
+    // A client that connected when the block was complete has received nothing of it. The block is
+    // therefore sent in full.
     return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
   }
   return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
 }
 
-/** The update for a new entry of a reasoning block. */
+/** Returns the update for a new entry of a reasoning block. */
 function newEntry(state: FoldState, message: LoggedMessage, partId: PartId): readonly Update[] {
   const open = findOpen(state, partId);
   return open === undefined ? [] : [reopenUpdate(state, message, open)];
@@ -140,7 +140,7 @@ function restateMessage(state: FoldState, message: LoggedMessage): readonly Upda
   const head = { index: messageIndex(state, message), parent_task_message: row };
   const start: Update = { type: 'start', ...head, content: row.content };
   const committed = message.slots.filter(({ part }) => part !== undefined);
-  // A block with committed entries cannot be rebuilt from its start, so it is sent in full.
+  // A block with committed entries cannot be built again from its start, so it is sent in full.
   if (committed.length > 0) return [...fullUpdates(state, message)];
   const deltas = openPartsOf(state, message).flatMap((open) =>
     open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
@@ -157,7 +157,7 @@ function appendUpdates(
   return deltaUpdates(after, message, open, chunk.slice(open.text.length - at));
 }
 
-/** Sends the message in full if its format, style or attachments changed. */
+/** Returns a full update of the message if its format, style or attachments changed. */
 function reformatted(
   before: FoldState,
   after: FoldState,
@@ -217,7 +217,7 @@ function updatesOfFact(
   }
 }
 
-/** Retracts removed messages and sends changed ones in full. */
+/** Returns updates that retract removed messages, and full updates of changed messages. */
 function changedMessages(
   before: FoldState,
   after: FoldState,
@@ -245,7 +245,10 @@ function changedMessages(
   ];
 }
 
-/** The fold keeps unchanged objects, so comparing references is enough. */
+/**
+ * Returns whether two messages are the same. The fold reuses unchanged objects, so comparing references is
+ * enough.
+ */
 function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {
   const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
   return a.id === b.id && a.slots.length === b.slots.length && a.slots.every(isSameSlot);

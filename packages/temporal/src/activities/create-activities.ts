@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../known-options.ts';
 import { type HeartbeatSignals, withFailureTypes, withHeartbeat } from './heartbeat.ts';
 import { runInActivity } from './run-in-activity.ts';
 
-/** Agents, providers and the log of a worker. */
+/** The agents, providers and log of a worker. */
 export interface ActivitiesOptions {
   /** Agents that workflows refer to by name. Default: none. */
   readonly agents?: readonly Agent[] | undefined;
@@ -24,8 +24,8 @@ export interface ActivitiesOptions {
 }
 
 /**
- * Creates the activities for the steps of an agent's run. Each one opens the session, does its step
- * and releases the session.
+ * Creates the activities for the steps of an agent's run. Each activity opens the session, performs its
+ * step and releases the session.
  */
 export function createActivities(options: ActivitiesOptions): MillraceActivities {
   assertKnownOptions('createActivities', options, { agents: true, providers: true, log: true });
@@ -64,7 +64,10 @@ export function createActivities(options: ActivitiesOptions): MillraceActivities
   };
 }
 
-/** Adds the sender's trace to a message, so that the run for this message belongs to that trace. */
+/**
+ * Returns the command with the sender's trace, if it is a message. The run for this message then belongs
+ * to that trace.
+ */
 function withTrace<T extends { readonly command: object }>(given: T): T {
   const { trace } = currentIds();
   const isMessage = 'type' in given.command && given.command.type === 'message';
@@ -78,7 +81,7 @@ function unknownAgent(name: string, known: readonly string[]): AgentError {
   return new AgentError('unknown_agent', message, { agent: name });
 }
 
-/** Streams the answer of a provider to the log and returns the settled messages. */
+/** Streams the answer of a provider to the log and returns the finished messages. */
 async function sendAnswer(
   { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
   { provider: name, instructions, items, ...given }: AutoSendInput,

@@ -2,8 +2,8 @@ import { isMillraceError } from '@millrace/core';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 /**
- * How an activity is stopped. `signal` aborts the work and keeps its partial result. `leave` stops
- * it at once, because another worker does it again.
+ * The signals that stop an activity. `signal` aborts the work and keeps its partial result. `leave` stops
+ * the work at once, because another worker repeats it.
  */
 export interface HeartbeatSignals {
   readonly signal: AbortSignal;
@@ -11,9 +11,8 @@ export interface HeartbeatSignals {
 }
 
 /**
- * Runs long work in an activity with heartbeats. A Temporal cancellation aborts `signal`. Any other
- * stop, for example a worker shutdown, aborts `leave`: the activity then fails with a retryable
- * error.
+ * Runs long work in an activity with heartbeats. A Temporal cancellation aborts `signal`. Any other stop,
+ * for example a worker shutdown, aborts `leave`. The activity then fails with a retryable error.
  */
 export async function withHeartbeat<T>(
   work: (signals: HeartbeatSignals) => Promise<T>,
@@ -37,7 +36,7 @@ export async function withHeartbeat<T>(
       work({ signal: abortController.signal, leave: leaveController.signal }),
     );
   } catch (error) {
-    // The activity is not cancelled. Another worker retries it.
+    // The activity was not cancelled, so another worker retries it.
     throw leaveController.signal.aborted
       ? ApplicationFailure.retryable(leftMessage, 'millrace.left')
       : error;
@@ -51,8 +50,8 @@ const leftMessage =
   'This worker stopped or missed its deadline; another worker retries the activity';
 
 /**
- * Converts Millrace errors to application failures whose type contains the error code. Retry
- * policies use that type.
+ * Runs work, and converts Millrace errors to application failures. The type of a failure contains the
+ * error code, which retry policies use.
  */
 export async function withFailureTypes<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -19,7 +19,7 @@ export interface ManualStreamWriter {
 
 export interface ManualProvider {
   readonly provider: Provider;
-  /** The error that the work threw, if it did. */
+  /** Returns the error that the work threw. Undefined if it threw none. */
   thrown(): { readonly error: unknown } | undefined;
 }
 

@@ -26,23 +26,26 @@ export interface RunInActivityOptions {
   readonly session: SessionId;
   readonly runId: RunId;
   readonly claim: Pick<Claim, 'owner' | 'life' | 'attempt'>;
-  /** The first message as JSON items. May be empty. */
+  /** The first message, as JSON items. The list may be empty. */
   readonly items: readonly JsonObject[];
   readonly key: string;
   readonly signals: HeartbeatSignals;
   readonly startsTurn?: boolean | undefined;
-  /** A failed run that this run repeats. */
+  /** The id of a failed run that this run repeats. Default: none. */
   readonly replaces?: RunId | undefined;
-  /** Called with the current holder of the lease while the session is in use. */
+  /** Called while the session is in use, with the current holder of its lease. */
   readonly onHeld?: ((holder: string) => void) | undefined;
 }
 
-/** A claim number contains the attempt of the activity and the count within that attempt. */
+/**
+ * The maximum number of claims per attempt of the activity. The number of a claim is computed from the
+ * attempt and the count within that attempt.
+ */
 const claimsPerAttempt = 100_000;
 
 /**
- * Runs all steps of a run in one activity. Waits until no other process drives the session. A retry
- * takes the session over from the failed attempt and continues there.
+ * Runs all steps of a run in one activity. It waits until no other process drives the session. A retry
+ * takes the session over from the failed attempt and continues the run.
  */
 export async function runInActivity(
   agent: Agent,
@@ -54,8 +57,8 @@ export async function runInActivity(
     const code = isMillraceError(error) ? error.code : undefined;
     if (code === 'no_session') throw sessionDeleted(options.session);
     if (code !== 'fenced') throw error;
-    // Temporal assumed that this worker is dead. If the next attempt holds the session, this
-    // failure has no effect. Otherwise the next attempt starts again.
+    // Temporal assumed that this worker is dead. If the next attempt holds the session, this failure has
+    // no effect. Otherwise Temporal starts another attempt.
     const message = `Cannot continue in session ${options.session}: another process took it over`;
     throw ApplicationFailure.retryable(message, 'millrace.overtaken');
   }
@@ -131,24 +134,30 @@ async function executePlan(
     );
 }
 
-/** The session was deleted. A retry would write to a new, empty session. */
+/**
+ * Returns the failure for a deleted session. It is not retryable, because a retry would write to a new,
+ * empty session.
+ */
 function sessionDeleted(session: SessionId): ApplicationFailure {
   const message = `Cannot continue in session ${session}: it was deleted during the run`;
   return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
 }
 
-/** The session has no message to answer. */
+/** Returns the error for a session that has no message to answer. */
 function nothingToAnswer(session: SessionId): AgentError {
   const message = `Cannot answer in session ${session}: it has no message to answer. Send a message first`;
   return new AgentError('stuck', message, { session });
 }
 
-/** Delay before the next attempt to acquire the session: short at first, then up to one second. */
+/**
+ * The delay before the next attempt to acquire the session, in milliseconds. It is short at first and
+ * grows up to one second.
+ */
 const [firstMs, longestMs] = [50, 1_000];
 
 /**
- * Acquires the session when it is free: when its driver is done, or when the lease of a dead driver
- * has expired. Throws the reason of the stop signal if it is stopped while it waits.
+ * Acquires the session when it is free. That is when its driver is done, or when the lease of a dead
+ * driver has expired. If a stop signal aborts while it waits, it rejects with the reason of that signal.
  */
 async function waitForSession<T>(
   acquire: () => Promise<T>,
@@ -164,7 +173,7 @@ async function waitForSession<T>(
       if (!isMillraceError(error) || error.code !== 'held') throw error;
       onHeld(String(error.place['holder']));
     }
-    // A stop wakes the wait up, and the check above throws.
+    // If a stop signal aborts, the wait ends and the check above throws.
     await after(waitMs, undefined, { signal: stopSignal }).catch(() => {});
   }
 }
@@ -172,9 +181,9 @@ async function waitForSession<T>(
 const [minLeaseMs, leaseWithoutHeartbeatsMs] = [15_000, 60_000];
 
 /**
- * Lease duration after the last heartbeat. It is longer than Temporal needs to detect a dead
- * worker, so that the retry of the same activity acquires the session before other waiting
- * activities.
+ * Returns the duration of the lease after the last heartbeat, in milliseconds. It is longer than Temporal
+ * needs to detect a dead worker. The retry of the same activity therefore acquires the session before
+ * other waiting activities.
  */
 function leaseDurationMs(): number {
   const { heartbeatTimeoutMs } = Context.current().info;

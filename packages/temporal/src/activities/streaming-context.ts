@@ -23,12 +23,12 @@ export interface StreamingContextOptions {
 }
 
 /**
- * Streams the output of an activity to the log and returns the settled messages. For use in your
- * own activities.
+ * Streams the output of an activity to the log and returns the finished messages. Use it in your own
+ * activities.
  *
  * The stream closes automatically. If `work` throws, the output is kept as partial and the error is
- * rethrown. A retry, after an error or a dead worker, replaces the output of the previous attempt.
- * If another writer uses the session, `work` starts when that writer is done.
+ * rethrown. A retry, after an error or a dead worker, replaces the output of the previous attempt. If
+ * another writer uses the session, `work` starts when that writer is done.
  */
 export async function streamingContext(
   options: StreamingContextOptions,
@@ -45,7 +45,7 @@ export async function streamingContext(
   const base = `${life}:${info.activityId}${contextSuffix(context)}`;
   const workflowOwner = `temporal workflow ${workflowId}`;
   const onHeld = (holder: string) => {
-    // The run waits for its tool. A tool that waits for the run would wait forever.
+    // The run waits for its tool. If the tool waited for the run, both would wait forever.
     const isOwnRun =
       info.activityType === 'millraceCall' && holder.startsWith(`${workflowOwner} [`);
     if (isOwnRun) throw streamsIntoOwnRun(session);
@@ -67,7 +67,10 @@ export async function streamingContext(
 
 const opened = new WeakMap<Context, number>();
 
-/** An activity may open several contexts in sequence. A retry opens them in the same order. */
+/**
+ * Returns a suffix that distinguishes the contexts of an activity. An activity may open several contexts
+ * in sequence, and a retry opens them in the same order.
+ */
 function contextSuffix(context: Context): string {
   const before = opened.get(context) ?? 0;
   opened.set(context, before + 1);
@@ -81,7 +84,7 @@ function streamsIntoOwnRun(session: SessionId): AgentError {
 
 type SelectedRun = Pick<RunInActivityOptions, 'runId' | 'replaces'>;
 
-/** Continues the run of a dead attempt, or starts a new run that replaces a failed one. */
+/** Returns the run to use. It is the run of a dead attempt, or a new run that replaces a failed one. */
 async function selectRun(
   log: Log,
   session: SessionId,
@@ -95,7 +98,7 @@ async function selectRun(
       if (fact?.type === 'run_started' && fact.runId.startsWith(`${base}:`)) last = fact.runId;
       const isOver = fact?.type === 'run_finished' && fact.runId === last;
       if (!isOver || fact.stop.reason === 'stop') continue;
-      // The output of an interrupted run is kept.
+      // The output of an interrupted run is kept, so only a failed run is replaced.
       replaces = fact.stop.reason === 'error' ? last : undefined;
       last = undefined;
     }

@@ -46,8 +46,8 @@ interface WorkflowRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[];
   /**
-   * If already aborted at the start, the run is stopped. If aborted later, the client stops
-   * following the run.
+   * If the signal is already aborted at the start, the run is stopped. If it aborts later, the client
+   * only stops following the run.
    */
   readonly signal?: AbortSignal | undefined;
   readonly trace?: TraceContext | undefined;
@@ -56,10 +56,10 @@ interface WorkflowRunOptions {
   readonly result: (session: SessionId, until: AbortSignal) => Promise<void>;
 }
 
-/** A run that a workflow drives, seen by a client. The log is the only source of its state. */
+/** A run that a workflow drives, as a client sees it. Its whole state comes from the log. */
 export class WorkflowRun implements Run {
   readonly session: SessionId;
-  /** A workflow drives the session, and its lease is not that of this process. */
+  /** Always undefined, because a workflow drives the session and this process has no lease. */
   readonly epoch: Promise<undefined> = Promise.resolve(undefined);
   readonly result: Promise<RunResult>;
   readonly #options: WorkflowRunOptions;
@@ -94,7 +94,7 @@ export class WorkflowRun implements Run {
     return this.#streams().toUIMessageStreamResponse(options);
   }
 
-  /** Like `events`, these streams start with the current state of the session. */
+  /** Returns the streams of the run. Like `events`, they start with the current state of the session. */
   #streams(): ReturnType<typeof runStreams> {
     const { log, session } = this.#options;
     const initialState = snapshot(log, session);
@@ -176,7 +176,7 @@ export class WorkflowRun implements Run {
     });
   }
 
-  /** Rejects if the command is invalid. */
+  /** Submits a command to the log and wakes the workflow. Rejects if the command is invalid. */
   async #submit(commandOf: () => JsonObject): Promise<void> {
     const { log, session, wake, trace } = this.#options;
     await log.submit(session, commandOf(), `workflow-run:${crypto.randomUUID()}`);
@@ -196,7 +196,7 @@ export class WorkflowRun implements Run {
     signal?.addEventListener('abort', leave);
     try {
       const isLeft = { reason: 'parked', cause: 'left' } as const;
-      // A workflow that ends normally writes its end to the log. A failed workflow may not.
+      // A workflow that ends normally writes the end of its run to the log. A failed workflow may not.
       const lost = new Promise<never>(
         (_resolve, reject) => void result(session, this.#closed.signal).catch(reject),
       );
@@ -209,7 +209,7 @@ export class WorkflowRun implements Run {
     }
   }
 
-  /** The result, from the records after an offset. */
+  /** Returns the result, from the records after an offset. */
   async #resultSince(from: number, stop: Stop): Promise<RunResult> {
     const { log, session, input } = this.#options;
     const folder = new Folder(session);
@@ -231,7 +231,7 @@ export class WorkflowRun implements Run {
     return createRunResult(before, folder.state, stop, input, outcome);
   }
 
-  /** Follows the log to the end of the last run. Wakes the workflow for every new command. */
+  /** Follows the log until the last run has ended. It wakes the workflow for every new command. */
   async #follow(from: number): Promise<Stop | undefined> {
     const { log, session, wake } = this.#options;
     const signal = this.#closed.signal;
@@ -260,8 +260,8 @@ function noValue(session: SessionId): AgentError {
 }
 
 /**
- * Errors of Temporal may contain internal details. They are only in the result's `cause`, for this
- * process.
+ * Returns the result of a failed workflow. Errors of Temporal may contain internal details. They are only
+ * in the `cause` of the result, in this process.
  */
 function failedResult(session: SessionId, cause: unknown): RunResult {
   const code = isMillraceError(cause) ? cause.code : 'workflow';
@@ -279,7 +279,7 @@ function failedResult(session: SessionId, cause: unknown): RunResult {
   return { session, reason, stop, ...nothing, ...counts, error: { code, message }, cause };
 }
 
-/** Converts the input of a run to items. Throws `bad_input` if it cannot. */
+/** Converts the input of a run to items. Throws `bad_input` if the input is invalid. */
 export function inputItems(input: RunInput): readonly Item[] {
   return toItems(input, { item: () => itemId(crypto.randomUUID()) });
 }

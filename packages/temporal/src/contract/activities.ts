@@ -9,7 +9,8 @@ import type {
 import type { JsonObject, ToolCallId } from '@millrace/core';
 
 /**
- * The activities of an agent workflow: the steps of a run. All inputs and results are plain data.
+ * The activities of an agent workflow. Each one is a step of a run. All inputs and results are plain
+ * data.
  */
 export interface MillraceActivities {
   /** Writes a command to the session's log, once per key. */
@@ -22,7 +23,7 @@ export interface MillraceActivities {
   millraceRequest(input: RequestInput): Promise<RequestStepResult>;
   /** Runs a tool. */
   millraceCall(input: CallInput): Promise<CallStepResult>;
-  /** Streams a provider's answer to the log: a whole run in one activity. */
+  /** Streams a provider's answer to the log. It is a whole run in one activity. */
   millraceAutoSend(input: AutoSendInput): Promise<SentAnswer>;
 }
 
@@ -42,12 +43,14 @@ interface HeldInput extends AgentInput {
 
 interface HearInput extends HeldInput, SessionIdentity {}
 
-/** Identifies the session by its creation time. A new session with the same name does not match. */
+/** Identifies the session by its creation time. A new session with the same id does not match. */
 interface SessionIdentity {
   readonly createdAt?: number | undefined;
 }
 
-/** The owner of the session: one chain of workflow executions, and the number of its steps. */
+/**
+ * The owner of the session. It is one chain of workflow executions, and the number of the current step.
+ */
 export interface OwnerInput {
   readonly owner: string;
   readonly life: string;

@@ -7,11 +7,11 @@ export interface AgentWorkflowInput {
   readonly agent: string;
   /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** First message: a text, or items as JSON. Omit it if the message is already on the log. */
+  /** The first message, as a text or as JSON items. Omit it if the message is already on the log. */
   readonly input?: string | readonly JsonObject[] | undefined;
   /** Limits and timeouts. Default: see `AgentWorkflowOptions`. */
   readonly options?: AgentWorkflowOptions | undefined;
-  /** State of the previous execution, if this one continues it. */
+  /** The state of the previous execution. Set if this execution continues it. */
   readonly carried?: ContinuationState | undefined;
 }
 
@@ -23,17 +23,17 @@ export interface AgentWorkflowOptions {
    */
   readonly turnsPerExecution?: number | undefined;
   /**
-   * How long the workflow waits for more messages after a run, in milliseconds. Default: 0. A later
-   * message starts the workflow again.
+   * How long the workflow waits for more messages after a run, in milliseconds. After that it ends, and a
+   * later message starts it again. Default: 0.
    */
   readonly idleMs?: number | undefined;
-  /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
+  /** The time without a heartbeat after which a worker counts as dead, in milliseconds. Default: 30 s. */
   readonly heartbeatMs?: number | undefined;
   /** Timeout of one model request, including retries. Default: 1 h. */
   readonly requestTimeoutMs?: number | undefined;
   /** Timeout of one tool call. Default: 1 h. */
   readonly callTimeoutMs?: number | undefined;
-  /** Maximum attempts of an activity whose worker died or timed out. Default: 10. */
+  /** Maximum number of attempts of an activity whose worker died or timed out. Default: 10. */
   readonly maxAttempts?: number | undefined;
 }
 
@@ -45,7 +45,9 @@ export interface ContinuationState {
   readonly step: number;
   readonly epoch: number;
   readonly runId: string | undefined;
-  /** Number of commands so far. Each command has its own key on the log. */
+  /**
+   * The number of commands that the workflow has sent so far. Each command has its own key on the log.
+   */
   readonly said: number;
   /** Number of items that earlier executions have reported. */
   readonly items: number | undefined;
@@ -67,7 +69,7 @@ export interface AgentWorkflowResult
 /** Result of the query `transcript`. */
 export interface TranscriptAnswer {
   readonly session: string;
-  /** Index of the first of these items in the session. Earlier items are on the log. */
+  /** The index of the first of `items` in the session. Earlier items are on the log. */
   readonly first: number;
   readonly items: readonly FinishedItem[];
 }
@@ -90,8 +92,8 @@ export interface AgentSessionOptions extends AgentWorkflowOptions {
   /** Session id. Default: the workflow id. */
   readonly session?: string | undefined;
   /**
-   * State of the previous execution in this session: `session.carried`. Default: the session starts
-   * here.
+   * The state of the previous execution of this session, from `session.carried`. Default: the session
+   * starts here.
    */
   readonly carried?: ContinuationState | undefined;
   /** True if a run starts immediately. An interrupt then applies to that run. Default: false. */
@@ -109,18 +111,18 @@ export type OnPlan = (plan: RequestPlan | ToolCallsPlan) => Promise<void>;
 /** Options of `AgentSession.run`. */
 export interface RunSessionOptions {
   /**
-   * The point at which a workflow can continue as new: `continueWhenFull(…)`. Default: the workflow
-   * does not continue as new.
+   * Called between steps. Use `continueWhenFull(…)` to continue as new there. Default: the workflow does
+   * not continue as new.
    */
   readonly onPlan?: OnPlan | undefined;
-  /** Start a run only if a message waits for an answer. Default: false. */
+  /** Starts a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }
 
 /** Options of `AgentSession.advance`. */
 export interface AdvanceSessionOptions {
-  /** Keep an incomplete answer instead of requesting it again. Default: false. */
+  /** Keeps an incomplete answer. Otherwise it is requested again. Default: false. */
   readonly keepsCut?: boolean | undefined;
-  /** Start a run only if a message waits for an answer. Default: false. */
+  /** Starts a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }

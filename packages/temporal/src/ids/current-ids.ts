@@ -5,13 +5,13 @@ import { idsIn, type PropagatedIds, withHeader } from './id-header.ts';
 
 const storage = new AsyncLocalStorage<PropagatedIds>();
 
-/** Returns the ids of the current activity, or those of `withIds` elsewhere. */
+/** Returns the ids of the current activity. Outside of an activity, it returns the ids of `withIds`. */
 export function currentIds(): PropagatedIds {
   return storage.getStore() ?? {};
 }
 
 /**
- * Runs work with these ids. Workflows that it starts or signals pass the ids to their activities.
+ * Runs work with these ids. Workflows that the work starts or signals pass the ids to their activities.
  */
 export function withIds<T>(ids: PropagatedIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);

@@ -1,7 +1,7 @@
 import type { TraceContext } from '@millrace/core';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
-/** Ids that are propagated with a task through clients, workflows and activities. */
+/** The ids that travel with a task through clients, workflows and activities. */
 export interface PropagatedIds {
   /** The task id, which is a session id. */
   readonly task?: string | undefined;
@@ -16,7 +16,7 @@ export function withHeader(headers: Headers, ids: PropagatedIds): Headers {
   return { ...headers, [headerName]: defaultPayloadConverter.toPayload({ ...ids }) };
 }
 
-/** Reads the ids from a header. A missing or invalid header gives no ids. */
+/** Reads the ids from a header. Returns no ids if the header is missing or invalid. */
 export function idsIn(headers: Headers): PropagatedIds {
   const payload = headers[headerName];
   if (payload === undefined) return {};

@@ -6,17 +6,24 @@ import { temporal } from '@temporalio/proto';
 const { History } = temporal.api.history.v1;
 type Events = temporal.api.history.v1.IHistory;
 
-/** Histories that every later version must replay. `RECORD_HISTORIES=1` records them again. */
+/**
+ * The folder of histories that every later version must replay. `RECORD_HISTORIES=1` records them again.
+ */
 const folder = fileURLToPath(new URL('./histories', import.meta.url));
 
-/** The workflow id influences the workflow, but the history does not contain it. */
+/**
+ * A saved history. It includes the workflow id, because the id influences the workflow and the history
+ * does not contain it.
+ */
 interface SavedHistory {
   readonly name: string;
   readonly workflowId: string;
   readonly history: Events;
 }
 
-/** Saves a history if recording is enabled: its event names for readers, and its bytes. */
+/**
+ * Saves a history if recording is enabled. The file has its bytes, and its event names for human readers.
+ */
 export function saveHistory(name: string, workflowId: string, history: Events): void {
   if (process.env['RECORD_HISTORIES'] !== '1') return;
   mkdirSync(folder, { recursive: true });

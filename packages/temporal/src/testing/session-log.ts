@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type LogRecord, type SessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 
-/** Resolves when the records of the session match. */
+/** Resolves with the records of the session when `matches` returns true for them. */
 export async function waitForRecords(
   log: Log,
   session: SessionId,
@@ -27,12 +27,12 @@ export const hasFact =
   (records: readonly LogRecord[]): boolean =>
     records.some(({ fact }) => fact?.type === type);
 
-/** All streamed text, including superseded attempts. */
+/** Returns all streamed text, including that of superseded attempts. */
 function streamedText(records: readonly LogRecord[]): string {
   return records.map(({ delta }) => (delta?.type === 'append_text' ? delta.chunk : '')).join('');
 }
 
-/** The texts of a session's final transcript. */
+/** Returns the texts of a session's final transcript. */
 export async function textsOf(log: Log, session: SessionId): Promise<readonly string[]> {
   return transcript(await snapshot(log, session)).flatMap(({ parts }) =>
     parts.flatMap((part) => ('text' in part ? [part.text] : [])),

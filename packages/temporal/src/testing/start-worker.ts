@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { WorkerConfig } from './worker-process.ts';
 
 interface StartedWorker {
-  /** Resolves when the worker has reported this message, which may be immediately. */
+  /** Resolves when the worker has reported this message. The message may already have arrived. */
   waitFor(what: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
-  /** Kills the process in any state. */
+  /** Kills the process, whatever its state is. */
   end(): Promise<void>;
 }
 

@@ -31,9 +31,12 @@ interface TemporalTestServer {
   client(): Client;
   address(): string;
   bundle(): WorkflowBundleWithSourceMap;
-  /** A file for a log that several processes share. */
+  /** Returns the path of a file for a log that several processes share. */
   file(name: string): string;
-  /** Runs a worker in this process during `work`: for workflow code only, or for everything. */
+  /**
+   * Runs a worker in this process during `work`. `withWorkflows` runs only workflow code, and
+   * `withWorker` runs everything.
+   */
   withWorkflows<T>(taskQueue: string, work: () => Promise<T>): Promise<T>;
   withWorker<T>(options: TestWorkerOptions, work: () => Promise<T>): Promise<T>;
 }
@@ -46,7 +49,8 @@ interface TestWorkerOptions extends ActivitiesOptions {
 export const hasTemporalServer: boolean = spawnSync(temporalServerPath, ['--version']).status === 0;
 
 /**
- * Without the server, a test fails if everything is required. Otherwise it is skipped with a hint.
+ * A test that needs the server. Without the server, the test is skipped. With MILLRACE_REQUIRE_ALL=1 it
+ * fails instead.
  */
 export const temporalTest: typeof test | typeof test.skip = (
   hasTemporalServer || process.env['MILLRACE_REQUIRE_ALL'] === '1' ? test : test.skip
@@ -63,7 +67,7 @@ export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBu
     plugins: [millracePlugin()],
     logger: new DefaultLogger('WARN'),
   });
-  // Another test process never sees a part of the file.
+  // The file is renamed, so another test process never reads an incomplete file.
   mkdirSync(folder, { recursive: true });
   const written = `${file}-${process.pid}`;
   writeFileSync(written, JSON.stringify(bundle));

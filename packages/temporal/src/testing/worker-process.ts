@@ -1,5 +1,5 @@
-// A worker in a separate process that a test can kill or stop. Its model follows the given
-// behavior.
+// A worker in a separate process that a test can kill or stop. Its model behaves as the configuration
+// says.
 import { writeSync } from 'node:fs';
 import { createAgent, defineTool } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
@@ -13,11 +13,11 @@ export interface WorkerConfig {
   readonly address: string;
   readonly taskQueue: string;
   readonly file: string;
-  /** The workflow code. Undefined for a worker that only runs activities, one at a time. */
+  /** The path of the workflow code. Undefined for a worker that only runs activities, one at a time. */
   readonly bundle: string | undefined;
   /**
-   * `stalls` after half an answer, `babbles` without end, gives the `whole` answer, or `looks` with
-   * a tool first.
+   * The behavior of the model. `stalls`: it stops after half an answer. `babbles`: it never ends.
+   * `whole`: it gives the whole answer. `looks`: it first calls a tool.
    */
   readonly behavior: 'stalls' | 'babbles' | 'whole' | 'looks';
 }
@@ -59,7 +59,7 @@ const provider =
     ? scriptedProvider(scripts[behavior])
     : half.provider;
 
-// No transaction is open at this point. A process that stops inside a transaction would lock the
+// The handler runs when no transaction is open. A process that stops inside a transaction would lock the
 // file for all others.
 process.on('SIGUSR2', () => process.kill(process.pid, 'SIGSTOP'));
 
@@ -71,7 +71,7 @@ const worker = await Worker.create({
   ...(config.bundle === undefined
     ? { maxConcurrentActivityTaskExecutions: 1 }
     : { workflowBundle: { codePath: config.bundle } }),
-  // Tasks of a dead worker are soon given to another one.
+  // Temporal soon gives the tasks of a dead worker to another worker.
   stickyQueueScheduleToStartTimeout: 500,
   plugins: [
     millracePlugin({

@@ -1,4 +1,4 @@
-// A workflow module as a user would write it.
+// This is a workflow module as a user would write it.
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { PropagatedIds } from '../ids/id-header.ts';
 import {
@@ -49,7 +49,7 @@ export function shoutWorkflow(text: string): Promise<SentAnswer> {
   return shout(text);
 }
 
-/** Calls several of them at once in one session. */
+/** Calls the custom activity several times at once, in one session. */
 export function concurrentShoutsWorkflow(texts: readonly string[]): Promise<readonly SentAnswer[]> {
   return Promise.all(texts.map((text) => shout(text)));
 }

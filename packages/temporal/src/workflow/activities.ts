@@ -10,9 +10,9 @@ import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 
 const hourMs = 3_600_000;
 
-/** After the lease is lost, a retry cannot succeed. The workflow must advance first. */
+/** The failure type for a lost lease. A retry cannot succeed, because the workflow must advance first. */
 const fenced = 'millrace.fenced';
-/** Errors that do not go away by themselves. */
+/** The codes of errors that a retry cannot solve. */
 const permanentErrors = [
   'bad_option',
   'bad_input',
@@ -37,8 +37,8 @@ export function activitiesFor(options: AgentWorkflowOptions): MillraceActivities
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...retryDelays, maximumAttempts, nonRetryableErrorTypes },
   };
-  // An unavailable log comes back, so activities that only write records are retried without a
-  // limit.
+  // A log that is not available usually comes back. Activities that only write records are therefore
+  // retried without a limit.
   const shortRunning: ActivityOptions = {
     startToCloseTimeout: 60_000,
     retry: { ...retryDelays, nonRetryableErrorTypes },
@@ -61,20 +61,26 @@ export function ignoreFenced(error: unknown): undefined {
   if (failureType(error) !== 'millrace.fenced') throw error;
 }
 
-/** Ends a workflow whose session was deleted. It must not continue in a new conversation. */
+/**
+ * Returns the failure that ends a workflow whose session was deleted. The workflow must not continue in a
+ * new conversation.
+ */
 export function sessionDeleted(session: string): ApplicationFailure {
   const message = `Cannot continue session ${session}: it was deleted while its workflow ran`;
   return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
 }
 
-/** The failure type that retry policies use. */
+/** Returns the failure type that retry policies use. */
 export function failureType(error: unknown): string | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof ApplicationFailure) return cause.type ?? undefined;
   return cause instanceof Error ? cause.name : undefined;
 }
 
-/** Temporal accepts at most 2 MiB per activity. A workflow with a larger input would get stuck. */
+/**
+ * Maximum size of an activity's input, in bytes. Temporal accepts at most 2 MiB, and a workflow with a
+ * larger input would get stuck.
+ */
 const maxBytes = 1_500_000;
 
 /** Throws if a value is too large for an activity, before Temporal rejects it. */

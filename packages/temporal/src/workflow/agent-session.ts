@@ -30,21 +30,16 @@ import {
   toItems,
 } from './session-progress.ts';
 
-/** The run is stopped after this many failures of one call that its tool did not cause. */
+/** Maximum number of failures of one call that its tool did not cause. The run is stopped after that. */
 const maxCallFailures = 3;
 const defaultTurns = 200;
 
-/**
- * A session that a workflow drives. All work is done in activities, and the conversation is on the
- * log.
- */
+/** A session that a workflow drives. Activities perform all work, and the conversation is on the log. */
 export class AgentSession {
   readonly session: string;
   readonly #agent: string;
   readonly #activities: MillraceActivities;
-  /**
-   * Advancing and processing commands are exclusive, because both write as the session's driver.
-   */
+  /** Makes advancing and processing commands exclusive, because both write as the session's driver. */
   readonly #driverLock = new Lock();
   /** Keeps commands in the order in which they were submitted. */
   readonly #submitLock = new Lock();
@@ -62,9 +57,9 @@ export class AgentSession {
   #runId: string | undefined;
   #holdsLease: boolean;
   #isAborted = false;
-  /** Creation time of the session, once known. A new session with the same name is not used. */
+  /** The creation time of the session, once it is known. A new session with the same id is not used. */
   #createdAt: number | undefined;
-  /** Set when the session was deleted. All further work fails with it. */
+  /** The error that all further work fails with. Set when the session was deleted. */
   #deletedError: Error | undefined;
   #turns = 0;
   readonly #maxTurns: number;
@@ -86,8 +81,8 @@ export class AgentSession {
   }
 
   /**
-   * State that the next execution needs, valid between two steps. Its size does not grow with the
-   * conversation.
+   * The state that the next execution needs. It is valid between two steps. Its size does not grow with
+   * the conversation.
    */
   get carried(): ContinuationState {
     const [step, epoch, items] = [this.#stepCounter.count, this.#epoch, this.#items];
@@ -127,8 +122,8 @@ export class AgentSession {
   }
 
   /**
-   * Sends a message. It joins the next request (`steer`), or is answered when the run would end
-   * (`follow_up`). Default: `follow_up`.
+   * Sends a message. With `steer`, it joins the next request. With `follow_up`, it is answered when the
+   * run would otherwise end. Default: `follow_up`.
    */
   sendMessage(
     input: string | readonly JsonObject[],
@@ -137,7 +132,7 @@ export class AgentSession {
     return this.submit({ type: 'message', when, items: toItems(input) });
   }
 
-  /** Sends a command that must not wait: an abort or an approval decision. */
+  /** Sends a command that must not wait, such as an abort or an approval decision. */
   async sendCommand(command: JsonObject): Promise<void> {
     await this.submit(command);
     await this.processCommands();
@@ -145,18 +140,20 @@ export class AgentSession {
 
   /** Stops the current run and keeps its partial answer. */
   async interrupt(reason?: string): Promise<void> {
-    // An interrupt also applies to a run that is about to start.
+    // An interrupt also applies to a run that is about to start, so it waits for that run.
     await condition(() => this.#holdsLease || this.#doing === 'idle');
     await this.sendCommand({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
 
-  /** Reads new commands: urgent ones now, others in the next step. */
+  /**
+   * Makes the session read new commands. Urgent commands are processed now, and others in the next step.
+   */
   wake(): Promise<void> {
     this.hasNewCommands = true;
     return this.processCommands();
   }
 
-  /** Processes urgent commands on the log, from any process. */
+  /** Processes the urgent commands on the log, whichever process sent them. */
   processCommands(): Promise<void> {
     return this.#driverLock.run(async () => {
       if (!this.#holdsLease) return;
@@ -164,7 +161,7 @@ export class AgentSession {
       const commands = await this.#detectDeletion(this.#activities.millraceHear(held)).catch(
         ignoreFenced,
       );
-      // A fenced workflow must advance first, and processes commands then.
+      // A workflow whose lease was lost must advance first. It processes the commands then.
       if (commands === undefined) return;
       this.#pendingApprovals = new Set(commands.asked);
       if (!commands.isAborted) return;
@@ -275,7 +272,7 @@ export class AgentSession {
           this.#detectDeletion(this.#activities.millraceCall(call)),
         );
         if (outcome !== 'asked') return;
-        // The decision may have arrived during the call.
+        // The decision may have arrived while the call ran.
         await CancellationScope.nonCancellable(() => this.processCommands());
       } catch (error) {
         return this.#callFailed(toolCallId, error);
@@ -283,7 +280,10 @@ export class AgentSession {
     }
   }
 
-  /** The call is planned again: it is recorded as lost, and runs again only if that is safe. */
+  /**
+   * Counts the failure of a call. The next plan has the call again. Its execution is recorded as lost,
+   * and the tool runs again only if that is safe.
+   */
   async #callFailed(toolCallId: string, error: unknown): Promise<void> {
     if (this.#isAborted || failureType(error) === 'millrace.fenced') return;
     const failures = (this.#failures.get(toolCallId) ?? 0) + 1;
@@ -291,7 +291,7 @@ export class AgentSession {
     if (failures >= maxCallFailures) await this.#giveUp(error);
   }
 
-  /** No worker could do the work. The run ends with its partial result. */
+  /** Ends the run with its partial result, because no worker could do the work. */
   async #giveUp(error: unknown): Promise<void> {
     if (this.#isAborted) return;
     const why = failureType(error) ?? 'it failed';
@@ -302,7 +302,10 @@ export class AgentSession {
     return { agent: this.#agent, session: this.session, epoch: this.#epoch };
   }
 
-  /** If the session was deleted, all work stops and the next step throws. */
+  /**
+   * Waits for work. If the work fails because the session was deleted, all other work stops and the next
+   * step throws.
+   */
   async #detectDeletion<T>(work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
       if (failureType(error) !== 'millrace.no_session') throw error;
@@ -315,7 +318,7 @@ export class AgentSession {
     });
   }
 
-  /** Runs work in a scope that an abort cancels once it is on the log. */
+  /** Runs work in a scope. An abort cancels this scope as soon as the abort is on the log. */
   async #cancellable<T>(work: () => Promise<T>): Promise<T> {
     const scope = new CancellationScope();
     this.#work = scope;

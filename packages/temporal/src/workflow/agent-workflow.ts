@@ -15,8 +15,8 @@ import { AgentSession } from './agent-session.ts';
 import { isListeningAlone, listenTo } from './signals.ts';
 
 /**
- * Runs an agent as a workflow. The log contains the conversation; the workflow history contains
- * only results.
+ * Runs an agent as a workflow. The log contains the conversation. The workflow history contains only the
+ * results of activities.
  */
 export async function agentWorkflow(input: AgentWorkflowInput): Promise<AgentWorkflowResult> {
   const { agent, session, options = {}, carried } = input;
@@ -47,8 +47,8 @@ async function answerAll(
 }
 
 /**
- * Waits for running handlers and up to `idleMs` for a new message. Returns true if another run may
- * be needed.
+ * Waits for running handlers, then up to `idleMs` for a new message. Returns true if another run may be
+ * needed.
  */
 async function hasMoreToAnswer(
   agentSession: AgentSession,
@@ -63,8 +63,8 @@ async function hasMoreToAnswer(
 }
 
 /**
- * Creates the `onPlan` option for `run`: when the execution is full, it continues as new. `next`
- * must pass the state on: `(carried) => continueAsNew({ …, carried })`.
+ * Returns the `onPlan` option for `run`. When the execution is full, it continues as new. `next` must
+ * pass the state on, as in `(carried) => continueAsNew({ …, carried })`.
  */
 export function continueWhenFull(
   session: AgentSession,
@@ -74,8 +74,9 @@ export function continueWhenFull(
   return async () => {
     if (!session.isFull) return;
     await condition(allHandlersFinished);
-    // The next execution would not be cancelled, and would not include other sessions of this
-    // workflow.
+    // The workflow does not continue as new if it is cancelled, because the next execution would not be
+    // cancelled. It also does not if it has other sessions, because the next execution would not include
+    // them.
     if (workflowScope.consideredCancelled || !isListeningAlone(session)) return;
     await next(session.carried);
   };

@@ -14,13 +14,13 @@ import { toItems } from './session-progress.ts';
 
 /** Options of `autoSend`. */
 export interface AutoSendOptions extends AgentWorkflowOptions {
-  /** Name of the provider on the worker: `workflowProvider('claude')`. */
+  /** The provider, from `workflowProvider('claude')`, or its name on the worker. */
   readonly provider: WorkflowProvider | string;
   /** Session to stream to. Default: the workflow id. */
   readonly session?: string | undefined;
   /**
-   * The message to answer: a text, or items as JSON. Earlier messages of the session are included
-   * in the request.
+   * The message to answer, as a text or as JSON items. The request also contains the earlier messages of
+   * the session.
    */
   readonly input: string | readonly JsonObject[];
   /** System instructions for the provider. Default: none. */
@@ -28,8 +28,8 @@ export interface AutoSendOptions extends AgentWorkflowOptions {
 }
 
 /**
- * Sends a request to a provider in one activity. It streams the answer to the log and returns the
- * settled messages.
+ * Sends a request to a provider in one activity. The activity streams the answer to the log and returns
+ * the finished messages.
  */
 export async function autoSend(options: AutoSendOptions): Promise<SentAnswer> {
   const { session = workflowInfo().workflowId } = options;
@@ -38,7 +38,7 @@ export async function autoSend(options: AutoSendOptions): Promise<SentAnswer> {
   return lock.run(() => send(session, options));
 }
 
-/** A session has one run at a time, so concurrent requests wait for each other. */
+/** The locks by session. A session has one run at a time, so concurrent requests wait for each other. */
 const sendLocks = new Map<string, Lock>();
 
 function send(session: string, options: AutoSendOptions): Promise<SentAnswer> {
@@ -68,14 +68,14 @@ export function runTools(session: AgentSession, plan: ToolCallsPlan): Promise<vo
 
 export type { Plan };
 
-/** A provider in workflow code, which is only a name. */
+/** A placeholder for a provider in workflow code. It has only a name. */
 export interface WorkflowProvider {
   readonly name: string;
-  /** Throws: a workflow must not do I/O. */
+  /** Always throws, because a workflow must not do I/O. */
   stream(...given: readonly unknown[]): never;
-  /** Throws: a workflow must not do I/O. */
+  /** Always throws, because a workflow must not do I/O. */
   complete(...given: readonly unknown[]): never;
-  /** Throws: a workflow must not do I/O. */
+  /** Always throws, because a workflow must not do I/O. */
   [Symbol.asyncIterator](): AsyncIterator<never>;
 }
 

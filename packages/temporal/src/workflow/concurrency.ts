@@ -16,7 +16,10 @@ export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  /** Null means no limit, because JSON encodes infinity as null. */
+  /**
+   * Sets the number of tasks that run at once. Null means no limit, because JSON encodes infinity as
+   * null.
+   */
   constructor(width: number | null) {
     this.#free = width ?? Number.POSITIVE_INFINITY;
   }
@@ -42,8 +45,8 @@ interface StopHandlers<T> {
 }
 
 /**
- * Runs work that is stopped, not cancelled, when the caller's scope is cancelled. When the stopped
- * work has ended, the cancellation is rethrown.
+ * Runs work that is stopped and not cancelled when the caller's scope is cancelled. After the stopped
+ * work has ended, the cancellation is thrown again.
  */
 export function stopOnCancel<T>(
   work: () => Promise<T>,

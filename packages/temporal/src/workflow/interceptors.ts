@@ -1,7 +1,10 @@
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { idsIn, type PropagatedIds, withHeader } from '../ids/id-header.ts';
 
-/** Passes the ids of a workflow to its activities, its child workflows and its next execution. */
+/**
+ * Returns interceptors that pass the ids of a workflow to its activities, its child workflows and its
+ * next execution.
+ */
 export function interceptors(): WorkflowInterceptors {
   let ids: PropagatedIds = {};
   return {
@@ -12,7 +15,7 @@ export function interceptors(): WorkflowInterceptors {
           return next(input);
         },
         async handleSignal(input, next) {
-          // The task of the workflow stays the same. A later signal may bring another trace.
+          // The task of the workflow stays the same. A later signal may have another trace.
           const received = idsIn(input.headers);
           ids = { ...received, ...ids, ...(received.trace && { trace: received.trace }) };
           return next(input);

@@ -4,16 +4,16 @@ import { sleep, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { OwnerInput } from '../contract/activities.ts';
 import { failureType } from './activities.ts';
 
-/** Maximum JSON length of the items in a query result. Temporal accepts at most 2 MiB. */
+/** Maximum JSON length of the items in a query result, in characters. Temporal accepts at most 2 MiB. */
 const maxLength = 512 * 1024;
 
 /**
- * The items that this execution has received. If they become too large, the oldest are replaced by
- * references.
+ * The items that this execution has received. If they become too large, references replace the oldest
+ * ones.
  */
 export class SettledItems {
   readonly #items: FinishedItem[] = [];
-  /** Items before this index are references. */
+  /** The index of the first item that may be a value. All items before it are references. */
   #firstValue = 0;
   #length = 0;
 
@@ -21,7 +21,7 @@ export class SettledItems {
     return this.#items;
   }
 
-  /** Adds items, which the session's log contains up to `through`. */
+  /** Adds items. The log of the session contains them up to the offset `through`. */
   add(items: readonly FinishedItem[], session: string, through: number): void {
     this.#items.push(...items);
     for (const one of items) this.#length += lengthOf(one);
@@ -42,7 +42,7 @@ function lengthOf(one: FinishedItem): number {
   return one.by === 'value' ? JSON.stringify(one.item).length : 0;
 }
 
-/** Counts the steps of a workflow. A later step fences the rest of an earlier one. */
+/** Counts the steps of a workflow. A later step fences an earlier one that still runs. */
 export class StepCounter {
   #count: number;
 
@@ -54,7 +54,10 @@ export class StepCounter {
     return this.#count;
   }
 
-  /** A reset workflow starts to count again. The count grows until it is above the earlier one. */
+  /**
+   * Runs the next step with its number. A reset workflow starts to count again, so a step may be fenced.
+   * The count is then doubled until it is above the earlier one.
+   */
   async next<T>(work: (owner: OwnerInput) => Promise<T>): Promise<T> {
     const { workflowId, firstExecutionRunId: life } = workflowInfo();
     for (let tries = 0; ; tries++) {
@@ -70,7 +73,7 @@ export class StepCounter {
   }
 }
 
-/** Number of commands that this workflow sent in each session. */
+/** The number of commands that this workflow has sent in each session. */
 const commandCounts = new Map<string, number>();
 
 /** Sets the count to at least the count of the previous execution. */
@@ -89,7 +92,7 @@ export function nextCommandKey(session: string): string {
   return `${workflowId}:${firstExecutionRunId}:${commandCount(session)}`;
 }
 
-/** Converts an input text to a user item. */
+/** Converts an input text to a user item. Items are returned unchanged. */
 export function toItems(input: string | readonly JsonObject[]): readonly JsonObject[] {
   if (typeof input !== 'string') return input;
   return [{ id: uuid4(), kind: 'user', parts: [{ kind: 'text', text: input }] }];

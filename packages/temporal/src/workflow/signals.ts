@@ -12,14 +12,16 @@ import type { StateAnswer, TranscriptAnswer } from '../contract/agent-workflow.t
 import type { AgentSession } from './agent-session.ts';
 
 /**
- * The session that a signal or query is for, if a workflow has several. Default: the first active
- * session.
+ * The session that a signal or query is for. It is needed if a workflow has several. Default: the first
+ * active session.
  */
 export interface SessionTarget {
   readonly session?: string | undefined;
 }
 
-/** Approves a tool call, optionally with changed input. */
+/**
+ * The argument of the signal `approve`, which approves a tool call. `input` replaces the model's input.
+ */
 export interface ApproveSignal extends SessionTarget {
   readonly toolCallId: string;
   readonly input?: JsonObject | undefined;
@@ -27,7 +29,7 @@ export interface ApproveSignal extends SessionTarget {
   readonly until?: number | 'session' | undefined;
 }
 
-/** Denies a tool call, optionally with a reason for the model. */
+/** The argument of the signal `deny`, which denies a tool call. The model gets the reason. */
 export interface DenySignal extends SessionTarget {
   readonly toolCallId: string;
   readonly reason?: string | undefined;
@@ -36,7 +38,7 @@ export interface DenySignal extends SessionTarget {
 
 type MessageInput = string | readonly JsonObject[];
 
-/** Sends a message. It is answered when the current run would end, or starts a run. */
+/** Sends a message. It starts a run, or is answered when the current run would otherwise end. */
 export const messageSignal: SignalDefinition<[MessageInput, SessionTarget?]> =
   defineSignal('message');
 /** Sends a message that joins the next request. */
@@ -51,10 +53,10 @@ export const denySignal: SignalDefinition<[DenySignal]> = defineSignal('deny');
 /** Makes the workflow read new commands from the session's log. */
 export const wakeSignal: SignalDefinition<[SessionTarget?]> = defineSignal('wake');
 
-/** Returns the settled items of this execution. */
+/** Returns the finished items of this execution. */
 export const transcriptQuery: QueryDefinition<TranscriptAnswer, [SessionTarget?]> =
   defineQuery('transcript');
-/** Returns what the session does, and which calls wait for an approval. */
+/** Returns the current activity of the session, and the calls that wait for an approval. */
 export const stateQuery: QueryDefinition<StateAnswer, [SessionTarget?]> = defineQuery('state');
 
 interface SessionListener {
@@ -65,13 +67,13 @@ interface SessionListener {
 /** The sessions of this workflow, in the order in which they started to listen. */
 const listeners: SessionListener[] = [];
 type SignalWork = (agentSession: AgentSession) => void;
-/** Signals for sessions that do not listen yet. */
+/** The signals for sessions that do not listen yet. */
 const earlySignals: { readonly session: string; readonly work: SignalWork }[] = [];
 
 /**
- * Connects signals and queries to a session. Signals become commands on the session's log. Returns
- * a function that stops the session from listening; later messages wait on the log. Several
- * sessions can listen at once: a signal names its session, or goes to the first active one.
+ * Connects signals and queries to a session. Signals become commands on the session's log. Several
+ * sessions can listen at once. A signal names its session, or goes to the first active one. Returns a
+ * function that ends the listening. Later messages then wait on the log.
  */
 export function listenTo(agentSession: AgentSession): () => void {
   const { session } = agentSession;
@@ -89,13 +91,14 @@ export function listenTo(agentSession: AgentSession): () => void {
   };
 }
 
-/** Checks whether no other session of the workflow is active. */
+/** True if no other session of the workflow is active. */
 export function isListeningAlone(agentSession: AgentSession): boolean {
   return listeners.every((one) => one.agentSession === agentSession || one.isOver);
 }
 
 /**
- * Finds the addressed session. Without a name it is the first active session, or else the last one.
+ * Returns the session that a signal or query is for. Without a name it is the first active session, or
+ * else the last session.
  */
 function findSession(to: unknown): AgentSession | undefined {
   const session = sessionNameIn(to);
@@ -109,7 +112,7 @@ function sessionNameIn(to: unknown): string | undefined {
   return typeof session === 'string' ? session : undefined;
 }
 
-/** An invalid signal must not fail the workflow. */
+/** Logs the failure of a signal, because an invalid signal must not fail the workflow. */
 function logFailure(work: Promise<void>): Promise<void> {
   return work.catch((error: unknown) => log.warn('A signal was ignored', { error: String(error) }));
 }
@@ -126,7 +129,7 @@ function dispatch(
   return undefined;
 }
 
-/** The signal's argument can be any value. */
+/** Sends an approval decision. The argument of the signal can be any value. */
 function dispatchDecision(about: unknown, type: 'approve' | 'deny'): Promise<void> | undefined {
   const { session: _session, ...rest } = (about ?? {}) as { readonly session?: string };
   const command = JSON.parse(JSON.stringify({ ...rest, type })) as JsonObject;
@@ -148,7 +151,7 @@ function setHandlers(): void {
   setHandler(approveSignal, (about) => dispatchDecision(about, 'approve'));
   setHandler(denySignal, (about) => dispatchDecision(about, 'deny'));
   setHandler(wakeSignal, (to) => {
-    // A wake signal without a session may concern any of them.
+    // A wake signal without a session may be for any of the sessions.
     const all =
       sessionNameIn(to) === undefined
         ? listeners.map(({ agentSession }) => agentSession)

@@ -2,19 +2,25 @@ import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
 
-/** A question that the model asks the person it works for. */
+/** A question that the model asks the user. */
 export interface UserQuestion {
   readonly question: string;
-  /** Suggested answers. Empty for a free answer. The person may always answer with other text. */
+  /**
+   * Suggested answers. The list is empty if the model suggests none. The user may always answer with
+   * other text.
+   */
   readonly options: readonly {
     readonly label: string;
     readonly description?: string | undefined;
   }[];
-  /** Whether the person may choose several options. */
+  /** Whether the user may choose several options. */
   readonly multiple: boolean;
 }
 
-/** A text or a chosen label, or several of them. Undefined if the person dismissed the question. */
+/**
+ * The answer. It is a text or a chosen label, or several of them. Undefined if the user dismissed the
+ * question.
+ */
 export type UserAnswer = string | readonly string[] | undefined;
 
 /** Options of `askUserTool`. */
@@ -57,10 +63,12 @@ const description =
   'Asks the person you work for a question and waits for the answer. Use it only when you cannot continue without a decision or a fact that only this person has. Find out everything else yourself.';
 
 /**
- * Creates a tool that lets the model ask the person a question.
+ * Creates a tool that lets the model ask the user a question.
  *
- * @example const askUser = askUserTool({ ask: async ({ question }) => readline.question(question)
- * });
+ * @example
+ * ```ts
+ * const askUser = askUserTool({ ask: async ({ question }) => readline.question(question) });
+ * ```
  */
 export function askUserTool({
   ask,
@@ -83,7 +91,7 @@ export function askUserTool({
 const dismissed =
   'The person dismissed the question and gave no answer. Continue as you think best, or say what you need and stop.';
 
-/** Returns the answer unchanged. An empty answer counts as a dismissed question. */
+/** Returns the answer as a tool output. An empty answer counts as a dismissed question. */
 function outputOf(answer: UserAnswer): ToolOutput {
   const answers = [answer ?? []].flat().filter((text) => text.trim() !== '');
   if (answers.length === 0) return { output: { text: dismissed, value: null } };

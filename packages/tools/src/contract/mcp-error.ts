@@ -12,12 +12,12 @@ export type McpErrorCode =
  */
 export class McpError extends MillraceError<McpErrorCode> {
   constructor(code: McpErrorCode, message: string, place: ErrorPlace = {}) {
-    // No `cause`: the error of the transport may contain headers with secrets.
+    // The error has no `cause`, because the error of the transport may contain headers with secrets.
     super(code, message, place);
   }
 }
 
-/** A message that was not sent, so the server did not act on it. */
+/** Thrown if a message was not sent. The server therefore did not act on it. */
 export class UnsentError extends Error {
   constructor() {
     super('The message was not sent: the connection is closed');

@@ -3,9 +3,9 @@ import { AgentError, type Tool } from '@millrace/agent';
 /** Options of `connectMcp`. */
 export interface McpOptions {
   /**
-   * Whether to trust the annotations of the server: a read-only tool gets `effects: 'none'` and
-   * `afterCrash: 'repeat'`, an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers that you
-   * trust completely. Default: false.
+   * Whether to trust the annotations of the server. If true, a read-only tool gets `effects: 'none'` and
+   * `afterCrash: 'repeat'`, and an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers
+   * that you trust completely. Default: false.
    */
   readonly trustAnnotations?: boolean | undefined;
   /**
@@ -16,13 +16,16 @@ export interface McpOptions {
   readonly negotiate?: boolean | undefined;
   /** Time limit for starting the server, the handshake and listing the tools. Default: 30 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Maximum time without a message during a call. Progress restarts it. Default: 2 minutes. */
+  /**
+   * Maximum time without a message during a call. Each progress message restarts the time. Default: 2
+   * minutes.
+   */
   readonly timeoutMs?: number | undefined;
   /** Time limit for a whole call. Default: 30 minutes. */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * Time that a server gets to exit after its input ends, and again after SIGTERM, before it is
-   * killed. Default: 2 s.
+   * The time that a server has to exit after its input ends. It has the same time again after SIGTERM,
+   * and is then killed. Default: 2 s.
    */
   readonly graceMs?: number | undefined;
   /** Maximum size of one message from the server. Default: 16 MiB. */
@@ -32,13 +35,11 @@ export interface McpOptions {
   /** Maximum length of the description of a tool. Default: 2,048 characters. */
   readonly maxDescriptionLength?: number | undefined;
   /**
-   * Maximum length of the result text that the model gets, see `Tool`. Default: 30,000 characters.
+   * Maximum length of the result text that the model gets. See `maxOutputLength` of `Tool`. Default:
+   * 30,000 characters.
    */
   readonly maxOutputLength?: number | undefined;
-  /**
-   * Called when the server has changed its tools. `McpTools.tools` is already updated. Default:
-   * nothing is called.
-   */
+  /** Called when the server has changed its tools. `McpTools.tools` is already updated. Default: none. */
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined;
   /**
    * Called for a problem outside of any call, for example when the list of tools cannot be read.
@@ -67,7 +68,7 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
   maxOutputLength: 30_000,
 };
 
-// Node.js timers fire immediately for larger values.
+// The largest number that is accepted. Node.js timers fire immediately for larger values.
 const maxNumber = 2 ** 31 - 1;
 
 /** Checks the options and fills in the defaults. */

@@ -1,13 +1,13 @@
 import { AgentError } from '@millrace/agent';
 
-/** An MCP server and how to reach it. */
+/** The description of an MCP server, with the way to reach it. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
 /**
  * A program that is started as a child process and reached through its standard input and output.
  */
 export interface McpStdioServer {
-  /** Prefix of the tool names: `<name>_<tool>`. */
+  /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
   readonly stdio: {
     /** The program to start. */
@@ -15,8 +15,8 @@ export interface McpStdioServer {
     /** Arguments of the program. Default: none. */
     readonly args?: readonly string[] | undefined;
     /**
-     * Environment variables for the program. It also gets PATH, HOME and a few others, but no other
-     * variables of this process.
+     * Environment variables for the program. Of this process's own variables, the program gets only PATH,
+     * HOME and a few others. Default: none.
      */
     readonly env?: Readonly<Record<string, string>> | undefined;
     /** Working folder of the program. Default: the current folder of this process. */
@@ -27,20 +27,20 @@ export interface McpStdioServer {
 
 /** A server that is reached through Streamable HTTP. */
 export interface McpHttpServer {
-  /** Prefix of the tool names: `<name>_<tool>`. */
+  /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
   readonly http: {
     /** An http or https URL without a password. */
     readonly url: string | URL;
     /** Headers of each request. Default: none. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
-    /** Replaces the global `fetch`. */
+    /** A function that replaces the global `fetch`. Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   };
   readonly stdio?: undefined;
 }
 
-/** Throws if the server description cannot work, before anything is started. */
+/** Throws if the server description cannot work. It runs before any process or request is started. */
 export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
   if (name === '') throw invalidServer(name, 'it has no name');

@@ -1,32 +1,32 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
 /**
- * What commands may change. `workspace`: files below the workspace and a private `/tmp`.
+ * The files that commands may change. `workspace`: files below the workspace and a private `/tmp`.
  * `read-only`: only the private `/tmp`.
  */
 export type SandboxProfile = 'workspace' | 'read-only';
 
 /** Options of `findSandbox`. */
 export interface SandboxOptions {
-  /** What commands may change. Default: `workspace`. */
+  /** The files that commands may change. Default: `workspace`. */
   readonly profile?: SandboxProfile | undefined;
   /** Whether commands may use the network. Default: false. */
   readonly network?: boolean | undefined;
   /**
-   * Absolute paths that commands can neither read nor change, besides the built-in list of key
-   * folders, histories and browser profiles. Commands cannot create a path that does not exist.
+   * Absolute paths that commands can neither read nor change, in addition to the built-in list of key
+   * folders, histories and browser profiles. If such a path does not exist, commands cannot create it.
    * Default: none.
    */
   readonly hide?: readonly string[] | undefined;
   /**
-   * Paths that commands must not change, relative to the workspace or absolute, besides the
-   * built-in list. Commands cannot create a path that does not exist. Default: none.
+   * Paths that commands must not change, relative to the workspace or absolute, in addition to the
+   * built-in list. If such a path does not exist, commands cannot create it. Default: none.
    */
   readonly protect?: readonly string[] | undefined;
   /**
-   * Absolute paths of programs that run outside of the sandbox, such as the agent itself, and of
-   * their caches. Commands cannot change or create them. Unlike `protect`, a file may have several
-   * hard links, because package managers create them. Default: none.
+   * Absolute paths of programs that run outside of the sandbox, such as the agent itself, and of their
+   * caches. Commands cannot change or create them. Unlike files in `protect`, these files may have
+   * several hard links, because package managers create such links. Default: none.
    */
   readonly programs?: readonly string[] | undefined;
   /**
@@ -39,11 +39,11 @@ export interface SandboxOptions {
    * to a container engine. Default: false.
    */
   readonly unixSockets?: boolean | undefined;
-  /** Limits for the processes of one command. Default: those of `SandboxLimits`. */
+  /** Limits for the processes of one command. Default: the defaults of `SandboxLimits`. */
   readonly limits?: SandboxLimits | undefined;
 }
 
-/** Limits for the processes of one command. Lower limits of the system stay in place. */
+/** Limits for the processes of one command. If the system has a lower limit, the lower one applies. */
 export interface SandboxLimits {
   /** Maximum number of processes and threads. Not enforced for root. Default: 4,096. */
   readonly processes?: number | undefined;
@@ -53,7 +53,10 @@ export interface SandboxLimits {
   readonly fileBytes?: number | undefined;
 }
 
-/** Why there is no sandbox. `missing`: this system has none. `failed`: it has one that cannot run. */
+/**
+ * The kind of reason why there is no sandbox. `missing`: this system has none. `failed`: it has one that
+ * cannot run.
+ */
 export type SandboxProblem = 'missing' | 'failed';
 
 /** The result of `findSandbox`. */
@@ -61,11 +64,13 @@ export type SandboxSearch =
   | { readonly sandbox: Sandbox }
   | {
       readonly sandbox: undefined;
-      /** `missing`: this system has no sandbox. `failed`: it has one that cannot run. */
+      /**
+       * The kind of reason. `missing`: this system has no sandbox. `failed`: it has one that cannot run.
+       */
       readonly problem: SandboxProblem;
-      /** Why commands cannot be confined here. */
+      /** The reason why commands cannot be confined here. */
       readonly reason: string;
-      /** How to change that. */
+      /** A text for the user about how to get a sandbox. */
       readonly advice: string;
     };
 
@@ -75,9 +80,18 @@ export interface Sandbox {
   readonly name: 'bubblewrap' | 'sandbox-exec';
   readonly profile: SandboxProfile;
   readonly network: boolean;
-  /** Prepares one command. Call `finish` of the result in any case. */
+  /** Prepares one command. The caller must call `finish` of the result, even if the command fails. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
-  /** Removes the private `/tmp`. No command may run then. Default: when this process exits. */
+  /**
+   * Resolves when everything that earlier commands created is checked. The search of `node_modules`
+   * can last longer than its command. Wait for it before you run git outside of the sandbox, and
+   * before the process exits.
+   */
+  settled(): Promise<void>;
+  /**
+   * Removes the private `/tmp`. No command may run at that time. If it is not called, the folder is
+   * removed when this process exits.
+   */
   close(): void;
 }
 
@@ -89,12 +103,12 @@ export interface SandboxRequest {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /**
-   * What the command may do. `closed`: it changes nothing, has no network, and sees only the
-   * workspace and the programs of the system. Use it for commands that no person approved. Default:
-   * the profile of the sandbox.
+   * The permissions of the command. With `closed`, the command changes nothing, has no network, and sees
+   * only the workspace and the programs of the system. Use it for commands that no person approved.
+   * Default: the profile of the sandbox.
    */
   readonly view?: SandboxProfile | 'closed' | undefined;
-  /** Whether the command may use the network. Default: as the sandbox. */
+  /** Whether the command may use the network. Default: the setting of the sandbox. */
   readonly network?: boolean | undefined;
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
@@ -107,15 +121,18 @@ export interface PreparedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which the program starts. Default: the workspace. */
   readonly cwd?: string | undefined;
-  /** File descriptors that the child gets from 3 on. `finish` closes them. */
+  /** File descriptors that the child process gets, from number 3 on. `finish` closes them. */
   readonly fds: readonly number[];
-  /** Whether all processes of the command end together with the started one. */
+  /** Whether all processes of the command end when the started process ends. */
   readonly endsTogether: boolean;
-  /** Aborts when the command creates a file that it must not create, or can change a guarded one. */
+  /**
+   * Aborts when the command creates a file that it must not create, or becomes able to change a guarded
+   * file.
+   */
   readonly blocked: AbortSignal;
   /**
-   * Releases everything. Call it after the command has ended. Returns what the sandbox changed, as
-   * sentences for the model.
+   * Releases all resources. Call it after the command has ended. Returns the changes that the sandbox
+   * made, as sentences for the model.
    */
   finish(): Promise<readonly string[]>;
 }

@@ -2,20 +2,22 @@ import { type JsonObject, MillraceError } from '@millrace/core';
 
 /** A text with its vector. */
 export interface VectorEntry {
-  /** Unique in its scope. */
+  /** The id of the entry. It is unique in its scope. */
   readonly id: string;
-  /** Whose entry it is, for example the id of a user. Searches see only their own scope. */
+  /**
+   * The owner of the entry, for example the id of a user. A search finds only entries of its own scope.
+   */
   readonly scope: string;
   readonly text: string;
-  /** As many numbers as the store has dimensions. Not all of them are 0. */
+  /** The vector, with as many numbers as the store has dimensions. At least one number is not 0. */
   readonly vector: readonly number[];
   /** The document that the text is a part of. Default: none. */
   readonly document?: string | undefined;
-  /** Facts for the program, for example a title or a date. Default: none. */
+  /** Data for the program, for example a title or a date. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
-/** What to search for. */
+/** A search for the nearest entries. */
 export interface VectorQuery {
   readonly scope: string;
   readonly vector: readonly number[];
@@ -25,24 +27,27 @@ export interface VectorQuery {
 
 /** An entry that a search found. */
 export interface VectorMatch extends Omit<VectorEntry, 'vector' | 'scope'> {
-  /** The cosine of the angle between the two vectors: 1 for the same direction. */
+  /** The cosine of the angle between the two vectors. It is 1 if they have the same direction. */
   readonly similarity: number;
 }
 
 /**
- * Stores texts with their vectors. Implement it for a database of your own. Each method is atomic, and
- * is safe to repeat.
+ * Stores texts with their vectors. Implement it for a database of your own. Each method must be atomic,
+ * and safe to repeat.
  */
 export interface VectorStore {
   /** The length of all vectors. */
   readonly dimensions: number;
   /** Adds entries. An entry with the same scope and id is replaced. */
   put(entries: readonly VectorEntry[]): Promise<void>;
-  /** Returns the nearest entries of a scope, the best first. Equal ones are ordered by id. */
+  /**
+   * Returns the nearest entries of a scope, the best first. Entries with the same similarity are ordered
+   * by id.
+   */
   search(query: VectorQuery): Promise<readonly VectorMatch[]>;
-  /** Deletes entries by their ids. Returns how many there were. */
+  /** Deletes entries by their ids. Returns the number of deleted entries. */
   remove(scope: string, ids: readonly string[]): Promise<number>;
-  /** Replaces all entries of a document. Without entries it deletes the document. */
+  /** Replaces all entries of a document. An empty list deletes the document. */
   replaceDocument(scope: string, document: string, entries: readonly VectorEntry[]): Promise<void>;
 }
 
@@ -50,12 +55,12 @@ export interface VectorStore {
 export type VectorStoreErrorCode =
   /** An option, an entry or a query has an invalid value. */
   | 'bad_value'
-  /** A vector does not have the length that the store needs. */
+  /** A vector does not have as many numbers as the store has dimensions. */
   | 'wrong_dimensions'
   /** The store has reached its maximum number of entries. */
   | 'full'
   /** The database does not have the extension for vectors. */
   | 'no_extension';
 
-/** A store of vectors rejected a value, or cannot work. `place` names the entry or the option. */
+/** Thrown if a vector store rejects a value, or cannot work. `place` names the entry or the option. */
 export class VectorStoreError extends MillraceError<VectorStoreErrorCode> {}

@@ -4,18 +4,21 @@ import { MillraceError } from '@millrace/core';
 export type WorkspaceErrorCode =
   /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
-  /** A write through a symbolic link to a file that runs code. Give the real path. */
+  /**
+   * A write through a symbolic link to a file that can run code was refused. The caller must give the
+   * real path.
+   */
   | 'protected_link'
   | 'not_found'
-  /** The file existed a moment ago. */
+  /** The file existed when the operation began, but was then deleted. */
   | 'vanished'
   /** Another process changed the file, or a folder on its path, during the operation. */
   | 'changed'
-  /** A new file was to be created, but the path exists. */
+  /** A new file was to be created, but the path already exists. */
   | 'exists'
   | 'folder'
   | 'not_a_folder'
-  /** A FIFO, a device or a socket. */
+  /** The path is a FIFO, a device or a socket. */
   | 'not_regular'
   | 'too_large'
   | 'denied'
@@ -24,14 +27,18 @@ export type WorkspaceErrorCode =
   /** Any other refusal by the operating system. The message contains the system's code. */
   | 'system';
 
-/** Thrown when an operation in a workspace fails. The message tells a model what to do next. */
+/**
+ * Thrown when an operation in a workspace fails. The message is written for a model and contains the next
+ * step.
+ */
 export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   constructor(code: WorkspaceErrorCode, path: string, state: string, options?: ErrorOptions) {
     super(code, `Cannot use ${displayPath(path)}: ${state}`, { path }, options);
   }
 }
 
-// A path from a model can have any length and contain any character.
+// The maximum length of a path in a message. A path from a model can have any length and contain any
+// character.
 const maxShownLength = 300;
 
 function displayPath(path: string): string {

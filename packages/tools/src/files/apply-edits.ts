@@ -3,15 +3,15 @@ import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.t
 
 /** One replacement in a file. */
 export interface Edit {
-  /** The text to replace. It must match exactly. */
+  /** The text to replace. The file must contain exactly this text. */
   readonly old_text: string;
-  /** The text to insert in its place. */
+  /** The text to insert in place of `old_text`. */
   readonly new_text: string;
   /** Whether to replace every occurrence. Otherwise `old_text` must occur exactly once. Default: false. */
   readonly replace_all?: boolean | undefined;
 }
 
-/** The edited file, or the problem of the first edit that failed. */
+/** The edited file, or the reason why the first failed edit failed. */
 export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
@@ -26,8 +26,8 @@ const maxOccurrences = 100_000;
 const maxLength = 10_000_000;
 
 /**
- * Applies the edits in order, each to the result of the one before. Returns the problem of the
- * first edit that fails.
+ * Applies the edits in order, each to the result of the edit before it. It stops at the first edit that
+ * fails and returns the reason.
  */
 export function applyEdits(file: TextFile, edits: readonly Edit[]): EditOutcome {
   let replacements = 0;
@@ -78,7 +78,8 @@ function problemOf(
 }
 
 /**
- * Returns the occurrences that do not overlap, from the start, but at most one more than allowed.
+ * Returns the positions of the occurrences, from the start, without overlaps. The list has at most one
+ * more entry than allowed.
  */
 function nonOverlapping(text: string, old: string): readonly number[] {
   const starts: number[] = [];
@@ -91,7 +92,10 @@ function nonOverlapping(text: string, old: string): readonly number[] {
   return starts;
 }
 
-/** Overlapping occurrences count as two here, because it is not clear which one is meant. */
+/**
+ * Returns the positions of the first two occurrences. Overlapping occurrences count as two, because it is
+ * not clear which one is meant.
+ */
 function firstTwoOccurrences(text: string, old: string): readonly number[] {
   return occurrencesOf(text, old).take(2).toArray();
 }
@@ -108,10 +112,13 @@ function describeOccurrences(text: string, old: string): string {
 
 const maxLineShown = 200;
 const maxDifferences = 3;
-/** Longer texts are not compared with the file, to limit the work. */
+/** Maximum length of a text that is compared with the file, in characters. It limits the work. */
 const maxCompared = 100_000;
 
-/** Explains to the model why a text was not found, and shows the most similar lines of the file. */
+/**
+ * Returns a text for the model that explains why a text was not found. It shows the most similar lines of
+ * the file.
+ */
 function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
   if (text === '') return `${found}: the file is empty`;
@@ -150,8 +157,8 @@ function differences(fileLines: readonly string[], lines: readonly string[], nea
 }
 
 /**
- * The first of several lines may start, and the last one may end, in the middle of a line of the
- * file.
+ * True if the line matches a part of the line in the file. The first of several lines may start in the
+ * middle of a line, and the last one may end there.
  */
 function isPartOfLine(there: string, line: string, index: number, count: number): boolean {
   if (count === 1) return there.includes(line);
@@ -167,7 +174,7 @@ function howDifferent(there: string, line: string): string {
   return ' in its indentation and the spaces at its end';
 }
 
-/** JSON quotes make spaces and tabs visible. */
+/** Returns the line in JSON quotes, which make spaces and tabs visible. */
 function quoted(line: string): string {
   return JSON.stringify(line.length > maxLineShown ? `${line.slice(0, maxLineShown)}…` : line);
 }

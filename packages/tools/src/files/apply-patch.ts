@@ -1,13 +1,13 @@
 import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
 
-/** The patched file, or why the patch does not fit. */
+/** The patched file, or the reason why the patch cannot be applied. */
 export type PatchOutcome =
   | { readonly ok: true; readonly file: TextFile }
   | { readonly ok: false; readonly problem: string };
 
-/** One section of a patch: where to look, and the lines before and after the change. */
+/** One section of a patch. It has the place to search for and the lines before and after the change. */
 interface Section {
-  /** Lines after which the section is, such as the head of a function. */
+  /** Lines that precede the section in the file, such as the head of a function. */
   readonly anchors: readonly string[];
   readonly lines: readonly PatchLine[];
   /** True if the section is at the end of the file. */
@@ -22,16 +22,17 @@ interface PatchLine {
 const maxSections = 1000;
 const maxPatchLines = 200_000;
 /**
- * Maximum number of lines that are read, because patching blocks the event loop. Each section, and
- * each anchor of it, may read the whole file.
+ * Maximum number of lines that are read, because patching blocks the event loop. Each section, and each
+ * of its anchors, may read the whole file.
  */
 const maxLinesRead = 10_000_000;
 
 /**
- * Applies a patch in the V4A format: sections that start with `@@` and an optional line above them,
- * and lines that start with a space, `-` or `+`. There are no line numbers. The sections are
- * searched in order, first exactly, then with other spaces at the ends of lines, then with other
- * indentation. If one does not fit, nothing is changed.
+ * Applies a patch in the V4A format. A section starts with `@@` and an optional line that precedes it in
+ * the file. Its lines start with a space, `-` or `+`. There are no line numbers.
+ *
+ * The sections are searched in order. The first search is exact. The second ignores spaces at the ends of
+ * lines, and the third ignores indentation. If one section is not found, nothing is changed.
  */
 export function applyPatch(file: TextFile, diff: string): PatchOutcome {
   const sections = sectionsOf(diff);
@@ -58,14 +59,14 @@ export function applyPatch(file: TextFile, diff: string): PatchOutcome {
   return { ok: true, file: current };
 }
 
-/** The content of a file that a patch creates. Returns undefined if a line does not start with `+`. */
+/** Returns the content of a file that a patch creates. Undefined if a line does not start with `+`. */
 export function createdText(diff: string): string | undefined {
   const lines = patchLines(diff);
   if (lines.some((line) => !line.startsWith('+'))) return undefined;
   return lines.map((line) => `${line.slice(1)}\n`).join('');
 }
 
-/** Without the frame that models sometimes write around the sections. */
+/** Returns the lines of the patch without the frame that models sometimes write around the sections. */
 function patchLines(diff: string): readonly string[] {
   const lines = withoutCrlf(diff).replace(/\n$/, '').split('\n');
   return lines.filter(
@@ -85,7 +86,7 @@ function sectionsOf(diff: string): readonly Section[] | string {
   for (const [index, line] of all.entries()) {
     const last = sections.at(-1);
     if (line.startsWith('@@')) {
-      // Several anchors in a row belong to one section.
+      // Several `@@` lines in a row belong to one section.
       const section = last === undefined || last.lines.length > 0 ? open() : last;
       const anchor = line.slice(2).replace(/@@$/, '').trim();
       if (anchor !== '' && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)?$/.test(anchor)) {
@@ -109,7 +110,7 @@ function patchLine(line: string): PatchLine | undefined {
   switch (line.charAt(0)) {
     case ' ':
       return { type: 'same', text };
-    // Models leave out the space of an empty line.
+    // Models often omit the space that starts an empty line.
     case '':
       return { type: 'same', text: '' };
     case '+':
@@ -127,7 +128,9 @@ const comparisons: readonly ((line: string) => string)[] = [
   (line) => line.trim(),
 ];
 
-/** The index of the section's first line, or why there is none. */
+/**
+ * Returns the index of the section's first line in the file, or the reason why the section was not found.
+ */
 function placeOf(lines: readonly string[], section: Section, from: number): number | string {
   let start = from;
   for (const anchor of section.anchors) {
@@ -137,7 +140,7 @@ function placeOf(lines: readonly string[], section: Section, from: number): numb
     start = at + 1;
   }
   const before = section.lines.filter(({ type }) => type !== 'added').map(({ text }) => text);
-  // The last line break ends the last line. No line follows it.
+  // The last line break ends the last line, so no further line follows it.
   const end = lines.at(-1) === '' ? lines.length - 1 : lines.length;
   if (before.length === 0) return section.isAtEnd ? end : Math.min(start, end);
   const first = section.isAtEnd ? Math.max(start, end - before.length) : start;
@@ -155,7 +158,10 @@ function indexOfLines(lines: readonly string[], wanted: readonly string[], from:
   return -1;
 }
 
-/** Knuth–Morris–Pratt search: the time is linear, also if the lines are almost all equal. */
+/**
+ * Returns the index of the first match, or -1. It is a Knuth–Morris–Pratt search, so the time is linear
+ * even if almost all lines are equal.
+ */
 function firstMatch(
   lines: readonly string[],
   wanted: readonly string[],
@@ -171,7 +177,9 @@ function firstMatch(
   return -1;
 }
 
-/** For each start of the list: the length of its longest proper start that is also its end. */
+/**
+ * Returns, for each prefix of the list, the length of its longest proper prefix that is also its suffix.
+ */
 function bordersOf(wanted: readonly string[]): Int32Array {
   const borders = new Int32Array(wanted.length);
   for (let at = 1; at < wanted.length; at++)
@@ -179,7 +187,7 @@ function bordersOf(wanted: readonly string[]): Int32Array {
   return borders;
 }
 
-/** The number of wanted lines that match after one more line. */
+/** Returns the number of wanted lines that match after one more line was read. */
 function extended(
   wanted: readonly string[],
   borders: Int32Array,
@@ -191,7 +199,10 @@ function extended(
   return wanted[length] === line ? length + 1 : length;
 }
 
-/** Lines that stay are taken from the file, because their spaces can differ from the patch. */
+/**
+ * Replaces the lines of a section. Unchanged lines are taken from the file, because the patch can have
+ * other spaces.
+ */
 function replaceLines(
   file: TextFile,
   lines: readonly string[],
@@ -208,8 +219,8 @@ function replaceLines(
   const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
   const old = lines.slice(at, read);
   const isLast = read >= lines.length;
-  // A line is replaced with its line break, so that removed lines leave no empty line. The last
-  // line of a file can have none.
+  // A line is replaced with its line break, so that removed lines leave no empty line. The last line of a
+  // file may have no line break.
   const [from, before, now] = isLast
     ? endOfFile(start, old, after, at)
     : [start, withBreaks(old), withBreaks(after)];
@@ -220,14 +231,14 @@ function withBreaks(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The file does not end with a line break, and its last line is replaced. */
+/** Returns the replacement for the last line of a file that does not end with a line break. */
 function endOfFile(
   start: number,
   old: readonly string[],
   after: readonly string[],
   at: number,
 ): readonly [number, string, string] {
-  // The line break before the removed lines goes with them.
+  // The line break before the removed lines is removed too.
   if (after.length === 0 && at > 0) return [start - 1, `\n${old.join('\n')}`, ''];
   if (old.length === 0 && at > 0) return [start - 1, '', `\n${after.join('\n')}`];
   return [start, old.join('\n'), after.join('\n')];

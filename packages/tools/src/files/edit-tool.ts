@@ -8,7 +8,7 @@ import { unifiedDiff } from './unified-diff.ts';
 
 const maxLength = 10_000_000;
 
-/** A schema for text that can be stored in a file as UTF-8. A lone surrogate cannot. */
+/** Returns a schema for text that a file can store as UTF-8. A lone surrogate is refused. */
 export function wellFormedText(name: string): z.ZodString {
   return z
     .string()
@@ -18,7 +18,7 @@ export function wellFormedText(name: string): z.ZodString {
     });
 }
 
-/** Editing blocks the event loop, so the size of the file is limited. */
+/** Maximum size of an edited file, in bytes. It is limited because editing blocks the event loop. */
 export const maxEditedBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
@@ -90,7 +90,7 @@ function applyToFile({ place, bytes }: FileBefore, edits: readonly Edit[]): File
   return { bytes: encodeText(applied.file), result };
 }
 
-/** Describes a change as a diff. Returns undefined if nothing changes. */
+/** Returns an output that describes a change as a diff. Undefined if nothing changes. */
 export function changeOutput(
   verb: string,
   path: string,
@@ -110,7 +110,7 @@ function lineCount(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`;
 }
 
-/** A single line can be as long as the file. */
+/** Cuts a diff to its maximum length, because a single line can be as long as the file. */
 function clip(diff: string): string {
   return diff.length > maxDiffLength ? `${diff.slice(0, maxDiffLength)}…` : diff;
 }

@@ -4,7 +4,7 @@ export type FileKind =
   | { readonly type: 'image'; readonly mimeType: string }
   | { readonly type: 'binary'; readonly kind: string };
 
-/** Number of bytes from the start of a file that are enough to detect its kind. */
+/** The number of bytes from the start of a file that are enough to detect its kind. */
 export const sampleLength = 8192;
 
 interface Signature {
@@ -62,13 +62,14 @@ export function fileKind(sample: Uint8Array): FileKind {
   return { type: 'text' };
 }
 
-/** A signature of plain letters can also be the start of a text file. */
+/** True if the signature cannot be the start of a text file. A signature of plain letters can. */
 function isUnambiguous({ bytes }: Signature): boolean {
   return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
 }
 
 /**
- * A few invalid bytes do not make a text unreadable, and the end of the sample may cut a character.
+ * True if the sample is text in UTF-8. A few invalid bytes are accepted, and the end of the sample may
+ * cut a character.
  */
 function isMostlyUtf8(sample: Uint8Array): boolean {
   const bad = new TextDecoder().decode(sample).match(/\ufffd/g)?.length ?? 0;

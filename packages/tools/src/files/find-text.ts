@@ -1,17 +1,16 @@
-/** Texts up to this length are searched with `indexOf`, which is fast for them. */
+/** The maximum length of a text that is searched with `indexOf`, which is fast for short texts. */
 const maxShortLength = 64;
 
 /**
- * Yields the positions of a text in another text, in order. Occurrences may overlap. The time is
- * linear in both lengths; `indexOf` can take hours for millions of characters that are almost all
- * equal.
+ * Yields the positions of a text in another text, in order. Occurrences may overlap. The time is linear
+ * in both lengths. `indexOf` alone could take hours for millions of characters that are almost all equal.
  */
 export function* occurrencesOf(text: string, wanted: string): Generator<number> {
   if (wanted.length <= maxShortLength) yield* shortOccurrences(text, wanted);
   else yield* longOccurrences(text, wanted);
 }
 
-/** Returns the first position, or -1. */
+/** Returns the position of the first occurrence, or -1. */
 export function firstOccurrence(text: string, wanted: string): number {
   for (const place of occurrencesOf(text, wanted)) return place;
   return -1;
@@ -24,7 +23,10 @@ function* shortOccurrences(text: string, wanted: string): Generator<number> {
   }
 }
 
-/** Knuth–Morris–Pratt search: it reads each character of the text once. */
+/**
+ * Yields the positions of a long text. It is a Knuth–Morris–Pratt search, which reads each character of
+ * the text once.
+ */
 function* longOccurrences(text: string, wanted: string): Generator<number> {
   if (wanted.length > text.length) return;
   const borders = prefixTable(wanted);
@@ -39,7 +41,9 @@ function* longOccurrences(text: string, wanted: string): Generator<number> {
   }
 }
 
-/** For each prefix of a text: the length of its longest proper prefix that is also its suffix. */
+/**
+ * Returns, for each prefix of a text, the length of its longest proper prefix that is also its suffix.
+ */
 function prefixTable(wanted: string): Int32Array {
   const borders = new Int32Array(wanted.length);
   let matched = 0;
@@ -52,12 +56,12 @@ function prefixTable(wanted: string): Int32Array {
   return borders;
 }
 
-/** Limits on the work, because files can have a million lines. */
+/** These limits bound the work, because files can have a million lines. */
 const maxLinesCompared = 50_000;
 const maxCandidates = 20;
 const maxWindow = 50;
 const maxCharactersCompared = 50_000_000;
-/** Lines with a lower similarity (0 to 1) are not suggested. */
+/** The minimum similarity of lines that are suggested, from 0 to 1. */
 const minSimilarity = 0.5;
 
 /**
@@ -79,8 +83,8 @@ function withoutSpaces(line: string): string {
 }
 
 /**
- * Looks for the lines without regard to spaces. The first may start, and the last may end, in the
- * middle of a line.
+ * Returns the index of the first line at which the file has these lines, if spaces are ignored. The first
+ * line may start, and the last line may end, in the middle of a line.
  */
 function equalIgnoringSpaces(
   file: readonly string[],
@@ -106,8 +110,9 @@ function equalIgnoringSpaces(
 }
 
 /**
- * The longest line is the most distinctive. It selects candidates, which are then compared with the
- * lines around them.
+ * Returns the index of the line where the file is most similar to these lines. The longest line selects
+ * candidates, because it is the most distinctive. The candidates are then compared with the lines around
+ * them.
  */
 function mostSimilar(file: readonly string[], lines: readonly string[]): number | undefined {
   const longest = Math.max(...lines.slice(0, maxWindow).map((line) => line.trim().length));
@@ -140,7 +145,7 @@ function similarityTo(line: string): (other: string) => number {
     if (own === other) return 1;
     const total = own.length + other.length - 2;
     const most = 2 * (Math.min(own.length, other.length) - 1);
-    // Lines of very different lengths cannot be similar.
+    // Lines of very different lengths count as not similar.
     return total <= 0 || most * 2 < total ? 0 : (2 * shared(pairs, other)) / total;
   };
 }

@@ -6,8 +6,8 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
 
 /**
- * A folder can have a million entries. At most `maxRead` are read and sorted, and `maxShown` are
- * shown.
+ * Maximum number of entries that are read and sorted, because a folder can have a million. At most
+ * `maxShown` entries are shown.
  */
 const maxRead = 10_000;
 const maxShown = 500;
@@ -40,7 +40,7 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     execute: async ({ path = '.' }, { judged }) => {
       const bound = workspace.boundTo(judged);
       const { segments, shown } = await bound.resolve(path);
-      // The folder holds thousands of files with meaningless names. Git commands show their content
+      // The folder `.git` has thousands of files with meaningless names. Git commands show their content
       // better.
       if (segments.includes('.git'))
         return `${shown} belongs to git and is not listed. Use git commands instead`;

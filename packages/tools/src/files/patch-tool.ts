@@ -17,7 +17,10 @@ const input = z.discriminatedUnion('type', [
   z.object({ type: z.literal('delete_file'), path }),
 ]);
 
-/** A union has no object at its top, which some providers need. */
+/**
+ * The JSON Schema of the input. It is written by hand, because some providers need an object at the top,
+ * and a union is not one.
+ */
 const inputSchema = {
   type: 'object',
   properties: {

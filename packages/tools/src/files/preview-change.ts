@@ -6,17 +6,17 @@ import { applyPatch, createdText, type PatchOutcome } from './apply-patch.ts';
 import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** The effect that a call of `edit`, `write` or `apply_patch` would have on the file as it is now. */
+/** The effect that a call of `edit`, `write` or `apply_patch` would have on the current file. */
 export interface ChangePreview {
   /** The real path of the file, relative to the workspace. */
   readonly file: string;
-  /** Whether the call gives the path of a symbolic link instead of `file`. */
+  /** Whether the path in the call is a symbolic link to `file`. */
   readonly isLinked: boolean;
   /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
   readonly diff: string;
   /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
   readonly isCut?: boolean | undefined;
-  /** How the line endings of the file change, such as `LF → CRLF`. Undefined if they stay. */
+  /** The change of the line endings, such as `LF → CRLF`. Undefined if they do not change. */
   readonly lineEndings?: string | undefined;
   /** Number of added lines. */
   readonly added: number;
@@ -24,20 +24,23 @@ export interface ChangePreview {
   readonly removed: number;
   /** Number of lines that the file has now. Undefined if the file does not exist. */
   readonly linesBefore: number | undefined;
-  /** Why the call would fail. */
+  /** The reason why the call would fail. Undefined if it would succeed. */
   readonly problem?: string | undefined;
 }
 
-/** Larger files are not previewed, because computing the diff takes too long. */
+/** Maximum size of a file that is previewed, in bytes. For larger files the diff takes too long. */
 const maxFileBytes = 4_000_000;
 const maxDiffLines = 20_000;
 
 /**
- * Shows what a call of `edit`, `write` or `apply_patch` would change, for the person who approves it. Returns
- * undefined for other tools, for invalid input and for paths that the workspace refuses.
+ * Returns the change that a call of `edit`, `write` or `apply_patch` would make, for the person who
+ * approves it. Undefined for other tools, for invalid input and for paths that the workspace refuses.
  *
- * @example const preview = await previewChange(workspace, { tool: 'write', input: { path: 'a.txt',
- * content: 'new' } });
+ * @example
+ * ```ts
+ * const input = { path: 'a.txt', content: 'new' };
+ * const preview = await previewChange(workspace, { tool: 'write', input });
+ * ```
  */
 export async function previewChange(
   workspace: Pick<Workspace, 'read' | 'resolve'>,
@@ -63,18 +66,21 @@ export async function previewChange(
   return { ...at, ...diffOf(before, result.text), ...endings, linesBefore };
 }
 
-/** The file after the change, and the content that is written as it is. Or why the call would fail. */
+/**
+ * The text of the file after the change, or the reason why the call would fail. `content` is set if the
+ * call writes it unchanged, with its line endings.
+ */
 type ChangeResult =
   | { readonly text: string; readonly content?: string }
   | { readonly problem: string };
 
 interface PlannedChange {
   readonly path: string;
-  /** `found` is undefined if the file does not exist. */
+  /** Returns the result of the change. `found` is undefined if the file does not exist. */
   readonly resultOf: (found: TextFile | undefined) => ChangeResult;
 }
 
-/** Returns undefined for other tools and for invalid input. */
+/** Returns the change that a call makes. Undefined for other tools and for invalid input. */
 function plannedChange(tool: string, input: unknown): PlannedChange | undefined {
   const { path, content, edits, type, diff } = (input ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string') return undefined;
@@ -109,7 +115,7 @@ function changed(
   };
 }
 
-/** Returns undefined if the path cannot be resolved in the workspace. */
+/** Returns the resolved path. Undefined if the workspace cannot resolve it. */
 function placeOf(workspace: Pick<Workspace, 'resolve'>, path: string) {
   return workspace.resolve(path).catch(() => undefined);
 }
@@ -125,7 +131,10 @@ function diffOf(
   return { diff, added, removed, ...(isCut && { isCut }) };
 }
 
-/** The diff ignores line endings. A new file is expected to have LF. */
+/**
+ * Returns how the line endings change. It is needed because the diff ignores line endings. A new file is
+ * expected to have LF.
+ */
 function lineEndingChange(
   before: TextFile | undefined,
   content: string,

@@ -2,7 +2,7 @@ import type { ToolOutput } from '@millrace/agent';
 import type { OpenFile } from '../workspace/open-file.ts';
 
 interface LineRange {
-  /** Line number, counted from 1. */
+  /** The number of the first line, counted from 1. */
   readonly first: number;
   readonly count: number;
   readonly signal: AbortSignal;
@@ -10,8 +10,8 @@ interface LineRange {
 
 const chunkLength = 65_536;
 /**
- * Limit for files that the system generates on reading, such as those in /proc. Their reported size
- * is 0.
+ * Maximum number of bytes that are read from files that the system generates on reading, such as files in
+ * /proc. The system reports the size 0 for them.
  */
 const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
@@ -23,7 +23,7 @@ const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_21
 export async function readLines(file: OpenFile, wanted: LineRange): Promise<ToolOutput | string> {
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
-  // Reads no further than the initial size, because another process may append without end.
+  // Reading stops at the initial size, because another process may append without end.
   const size = file.stats.size || maxUnsizedBytes;
   for (let position = 0; position < size; ) {
     wanted.signal.throwIfAborted();
@@ -88,29 +88,32 @@ function notes(first: number, kept: CollectedLines): readonly string[] {
 
 interface Line {
   readonly text: string;
-  /** Number of bytes of the line that are missing in `text`. */
+  /** The number of bytes of the line that `text` does not contain. */
   readonly clippedBytes: number;
   readonly ending: '\r\n' | '\n' | '';
 }
 
 export interface WindowOptions {
-  /** The first line to collect, counted from 1, and the number of lines. */
+  /** The number of the first line to collect, counted from 1. `count` is the number of lines. */
   readonly first: number;
   readonly count: number;
   /** Maximum length of one line, in characters. */
   readonly maxLineLength: number;
   /** Maximum length of all lines together, in characters. */
   readonly maxLength: number;
-  /** Reading stops at a collected line with more bytes. The lines after it are not found. */
+  /**
+   * Maximum number of bytes of a collected line. Reading stops at a longer line, so the lines after it
+   * are not found.
+   */
   readonly maxLineBytes: number;
 }
 
 /** The lines found in the bytes so far. */
 interface CollectedLines {
   readonly lines: readonly Line[];
-  /** Number of lines that started, collected or not. */
+  /** The number of lines that started, whether they were collected or not. */
   readonly lineCount: number;
-  /** Why reading stopped although more bytes exist. */
+  /** The reason why reading stopped although more bytes exist. */
   readonly stop: 'count' | 'length' | 'endless_line' | undefined;
 }
 
@@ -126,7 +129,10 @@ export class LineWindow {
   #lineCount = 0;
   #length = 0;
   #stop: CollectedLines['stop'];
-  /** The current unfinished line: its first bytes and its length. */
+  /**
+   * The first bytes of the current unfinished line. The fields below have the number of these bytes and
+   * of all its bytes.
+   */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   #lineBytes = 0;
@@ -160,10 +166,7 @@ export class LineWindow {
     return this.#lineCount >= this.#options.first;
   }
 
-  /**
-   * Called when the first byte of another line has arrived, so `stop` also says that more lines
-   * follow.
-   */
+  /** Starts a line, when its first byte has arrived. If `stop` is set here, more lines follow. */
   #beginLine(): boolean {
     const { count, maxLength } = this.#options;
     if (this.#lines.length >= count) this.#stop = 'count';
@@ -178,10 +181,10 @@ export class LineWindow {
   #append(piece: Uint8Array): void {
     this.#lineBytes += piece.length;
     if (!this.#isWanted) return;
-    // A character has at most four bytes. The extra bytes are for the line ending.
+    // A character has at most four bytes. The eight extra bytes are for the line ending.
     const room = this.#options.maxLineLength * 4 + 8 - this.#pieceBytes;
     if (room > 0) {
-      // A copy, because the caller reuses its buffer.
+      // The piece is copied, because the caller reuses its buffer.
       this.#pieces.push(piece.slice(0, room));
       this.#pieceBytes += Math.min(room, piece.length);
     }
@@ -219,7 +222,7 @@ export class LineWindow {
 
 function clipText(text: string, length: number): string {
   if (text.length <= length) return text;
-  // Does not split a surrogate pair.
+  // This does not split a surrogate pair.
   return text.slice(
     0,
     text.codePointAt(length - 1) === text.charCodeAt(length - 1) ? length : length - 1,

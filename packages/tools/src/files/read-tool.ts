@@ -43,8 +43,8 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     input,
     effects: 'none',
     afterCrash: 'repeat',
-    // Larger than the longest result of `readLines`, so the agent never clips away the note on how
-    // to continue.
+    // This is larger than the longest result of `readLines`. The agent therefore never clips away the
+    // note about how to continue.
     maxOutputLength: 120_000,
     summarize: ({ path, offset }) =>
       `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,

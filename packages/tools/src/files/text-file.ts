@@ -4,15 +4,15 @@
 export interface TextFile {
   readonly text: string;
   readonly hasByteOrderMark: boolean;
-  /** For each `\n` of the text: whether it is `\r\n` in the file. */
+  /** For each ` ` of the text: true if it is `\r ` in the file. */
   readonly isCrlf: readonly boolean[];
 }
 
 const mark = '\ufeff';
 
 /**
- * Returns undefined if the bytes are not valid UTF-8, because encoding the text again would change
- * them.
+ * Decodes a text file. Returns undefined if the bytes are not valid UTF-8, because encoding the text
+ * again would change them.
  */
 export function decodeText(bytes: Uint8Array): TextFile | undefined {
   try {
@@ -37,9 +37,9 @@ export function withoutCrlf(text: string): string {
 }
 
 /**
- * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the
- * old and the new text stay untouched, so those lines keep their endings. New lines get the most
- * frequent ending of the file.
+ * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the old
+ * and the new text do not change, so their lines keep their endings. New lines get the most frequent
+ * ending of the file.
  */
 export function replaceAt(
   file: TextFile,
@@ -67,7 +67,10 @@ export function replaceAt(
   return { ...file, text, isCrlf: joined([...endings, file.isCrlf.slice(line)]) };
 }
 
-/** `concat` is much faster than `flat` for a few long lists, but cannot take many. */
+/**
+ * Joins the lists. `concat` is much faster than `flat` for a few long lists, but it cannot take many
+ * arguments.
+ */
 function joined(lists: readonly (readonly boolean[])[]): readonly boolean[] {
   return lists.length < 100 ? ([] as boolean[]).concat(...lists) : lists.flat();
 }

@@ -28,7 +28,10 @@ export function unifiedDiff(before: string, after: string, maxLines: number): Un
   };
 }
 
-/** A last line without a line break differs from the same line with one. */
+/**
+ * Splits a text into lines. A last line without a line break gets a mark, because it differs from the
+ * same line with a line break.
+ */
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');
   const last = lines.pop() ?? '';
@@ -71,14 +74,15 @@ function hunkLines(
   return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
-/**
- * Formats a range with line numbers from 1. An empty range has the number of the line before it.
- */
+/** Returns a range with line numbers from 1. An empty range has the number of the line before it. */
 function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }
 
-/** Lines `from` to `to` of the old text become lines `newFrom` to `newTo` of the new text (ends excluded). */
+/**
+ * One change: the lines `from` to `to` of the old text become the lines `newFrom` to `newTo` of the new
+ * text. The ends are excluded.
+ */
 interface LineChange {
   readonly from: number;
   readonly to: number;
@@ -86,7 +90,10 @@ interface LineChange {
   readonly newTo: number;
 }
 
-/** The search for the shortest diff stops at this many added and removed lines: its cost is quadratic. */
+/**
+ * Maximum number of added and removed lines in the search for the shortest diff. The search stops there,
+ * because its cost is quadratic.
+ */
 const maxEditLength = 500;
 
 /** Returns the changes between two lists of lines, in order. */

@@ -1,6 +1,6 @@
 /**
- * Sections of a git configuration and their settings that never make git run another program, use
- * the network, or read files outside the repository.
+ * The sections and settings of a git configuration that never make git run another program, use the
+ * network, or read files outside the repository.
  */
 const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
@@ -21,8 +21,8 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Further settings of repositories that tools create: clones with submodules, with large files or
- * with a part of the objects. They run no program by themselves.
+ * Further settings of repositories that tools create: clones with submodules, with large files or with a
+ * part of the objects. These settings alone run no program.
  */
 const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
@@ -49,13 +49,16 @@ const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['uploadpack', ['allowfilter', 'allowanysha1inwant', 'allowreachablesha1inwant']],
 ]);
 
-/** Settings whose value is an address, or the name of a remote. */
+/**
+ * The settings whose value is an address. The settings in `remoteNames` have the name of a remote as
+ * their value.
+ */
 const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
 const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
 
 /**
- * An address of another machine: `https://host/a`, `git@host:a`. All others may be local folders,
- * also `git@host/a`, which has no colon before its first slash.
+ * Matches an address of another machine, such as `https://host/a` or `git@host:a`. Any other address may
+ * be a local folder. An example is `git@host/a`, which has no colon before its first slash.
  */
 const otherMachine =
   /^(?:(?:https?|ssh|git):\/\/[A-Za-z0-9[]|\w[\w.-]*@(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):)\S*$/;
@@ -72,8 +75,8 @@ interface ConfigOptions {
 }
 
 /**
- * Whether each line of a configuration is a known section or setting. A continued or unknown line
- * is not harmless.
+ * True if each line of a configuration is a known harmless section or setting. A continued or unknown
+ * line is not harmless.
  */
 export function isHarmlessGitConfig(
   config: string,
@@ -103,7 +106,7 @@ export function isHarmlessGitConfig(
     if (connects && addresses.has(name) && !otherMachine.test(value)) return false;
     return key !== '' && known?.includes(key.toLowerCase()) === true;
   });
-  // Git takes the name of a remote without an address for one.
+  // If a remote has no address, git uses the name of the remote as the address.
   return isHarmless && (!connects || used.isSubsetOf(remotes));
 }
 
@@ -115,8 +118,8 @@ function settingsOf(section: string, more: ConfigOptions['more']): readonly stri
 }
 
 /**
- * Whether a repository with this configuration runs no programs, if nobody else configured it. A
- * worktree in another folder is accepted if `isWorktree` accepts its path.
+ * True if a repository with this configuration runs no programs. It assumes that no person has changed
+ * the configuration. A worktree in another folder is accepted if `isWorktree` accepts its path.
  */
 export function isQuietGitConfig(config: string, isWorktree: (path: string) => boolean): boolean {
   const text = config.replaceAll(/^[ \t]*worktree = ([\w.][\w./-]*)$/gm, (line, path: string) =>
@@ -125,7 +128,7 @@ export function isQuietGitConfig(config: string, isWorktree: (path: string) => b
   return isHarmlessGitConfig(text, { more: quietSettings });
 }
 
-/** Returns the names of the remotes with an address in a configuration that is harmless. */
+/** Returns the names of the remotes that have an address. The configuration must be harmless. */
 export function remotesOf(config: string): ReadonlySet<string> {
   const names = new Set<string>();
   let remote: string | undefined;
@@ -138,21 +141,24 @@ export function remotesOf(config: string): ReadonlySet<string> {
 }
 
 /**
- * Whether a configuration that was replaced adds only harmless settings. What it had before may
- * stay, also if it is not known to be harmless.
+ * True if the new configuration adds only harmless settings. Settings that were there before may stay,
+ * even if they are not known to be harmless. A new setting of a remote is not harmless: a command that
+ * was able to write it could send the next `git push` of the user to another machine.
  */
 export function isHarmlessChange(before: string, after: string): boolean {
   if (before === after) return true;
-  // A continued line means something else after another line.
+  // A continued line would get another meaning after another line.
   if (/\\\r?$/m.test(before)) return false;
   const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
   const lines = linesWithHeaders(after);
   const added = lines.filter((line) => !others.has(line)).join('\n');
-  // A setting that is gone may have switched something off.
+  const known = new Set(linesWithHeaders(before));
+  if (lines.some((line) => /^\[\s*remote\b/i.test(line) && !known.has(line))) return false;
+  // A setting that was removed may have switched something off.
   return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
 }
 
-/** Returns each line after the header above it. */
+/** Returns each line together with the header of its section. */
 function linesWithHeaders(config: string): readonly string[] {
   let header = '';
   return config.split(/\r?\n/).map((line) => {

@@ -5,12 +5,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** A name and a value of the git configuration. */
 export type GitSetting = readonly [name: string, value: string];
 
-/** A program that does nothing and fails. Git runs it in place of a configured one. */
+/** The name of a program that does nothing and fails. Git runs it in place of a configured program. */
 const noProgram = 'false';
 
 /**
- * Settings that override those of a repository. Each of them keeps git from running a program,
- * using the network, or reading the configuration of another repository.
+ * The settings that override the settings of a repository. Each of them prevents git from running a
+ * program, using the network, or reading the configuration of another repository.
  */
 const safeSettings: readonly GitSetting[] = [
   ['core.fsmonitor', 'false'],
@@ -38,12 +38,13 @@ const safeSettings: readonly GitSetting[] = [
   ['diff.ignoreSubmodules', 'all'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // Threads read the entries of the index at offsets of a table, which can differ from its entries.
+  // With several threads, git reads the index entries at offsets from a table. A manipulated table can
+  // point to other entries.
   ['index.threads', '1'],
 ];
 
 const safeVariables: Readonly<Record<string, string>> = {
-  // Attributes of a repository can choose filters and diff programs of these files.
+  // The attributes of a repository can choose filters and diff programs that these files configure.
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_ATTR_NOSYSTEM: '1',
@@ -55,11 +56,12 @@ const safeVariables: Readonly<Record<string, string>> = {
   GIT_SEQUENCE_EDITOR: noProgram,
   GIT_SSH_COMMAND: noProgram,
   GIT_ASKPASS: noProgram,
-  // No protocol has this name. This variable overrides `protocol.<name>.allow` of a repository.
+  // No protocol has the name `none`, so git uses no protocol. This variable overrides
+  // `protocol.<name>.allow` of a repository.
   GIT_ALLOW_PROTOCOL: 'none',
 };
 
-/** Variables that change which programs git and its libraries load, besides those named `GIT_…`. */
+/** True for variables that change which programs git and its libraries load. */
 const isUnsafeVariable = (name: string) =>
   /^(?:GIT_|LD_|DYLD_)|^(?:PAGER|LESS|LESSOPEN|LESSCLOSE|LV|EDITOR|VISUAL|SSH_ASKPASS)$/i.test(
     name,
@@ -67,23 +69,23 @@ const isUnsafeVariable = (name: string) =>
 
 /** Options of `gitSafetyEnv`. */
 export interface GitSafetyOptions {
-  /** Git searches for a repository in this folder and not above it. */
+  /** The folder in which git searches for a repository. Git does not search above it. */
   readonly root: string;
   /**
-   * Further settings, such as harmless ones of the user. They cannot override the safe ones.
+   * Further settings, such as harmless settings of the user. They cannot override the safe settings.
    * Default: none.
    */
   readonly settings?: readonly GitSetting[] | undefined;
 }
 
 /**
- * Returns an environment in which git runs no program of a repository or a configuration file: no
- * hooks, monitors, filters, pagers, editors, diff programs, helpers, and no network. The variables
- * also reach a git that a shell line starts. All `GIT_…` variables of the given environment are
- * removed. Needs git 2.38 or later; an older git ignores some of the variables.
+ * Returns an environment in which git runs no program of a repository or a configuration file. It
+ * prevents hooks, monitors, filters, pagers, editors, diff programs, helpers and the network. The
+ * variables also reach a git that a shell line starts. All `GIT_…` variables of the given environment are
+ * removed. It needs git 2.38 or later, because an older git ignores some of the variables.
  *
- * The environment does not protect from filters and diff programs in `.git/config`, whose names
- * nobody knows: check the repository first.
+ * The environment does not protect against filters and diff programs in `.git/config`, because their
+ * names are unknown. Check the repository first.
  */
 export function gitSafetyEnv(
   env: Env,
@@ -92,7 +94,7 @@ export function gitSafetyEnv(
   const kept = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || isUnsafeVariable(name) ? [] : [[name, value] as const],
   );
-  // Of several values the last one counts.
+  // If a setting has several values, git uses the last one.
   const all = [...settings, ...safeSettings];
   const pairs = all.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, name] as const,

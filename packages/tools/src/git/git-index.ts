@@ -1,9 +1,15 @@
-/** Size of the header, and of the fields of an entry before its hash. Two bytes follow the hash. */
+/**
+ * The size of the header, in bytes. `statBytes` is the size of an entry's fields before its hash. Two
+ * bytes of flags follow the hash.
+ */
 const headerBytes = 12;
 const statBytes = 40;
 const modeOffset = 24;
 
-/** Size of the hashes in an index: SHA-1, or SHA-256 if the settings of the repository say so. */
+/**
+ * The size of the hashes in an index, in bytes: SHA-1, or SHA-256 if the settings of the repository
+ * require it.
+ */
 export type HashBytes = 20 | 32;
 
 const flags = { extended: 0x4000, nameLength: 0x0fff } as const;
@@ -12,9 +18,9 @@ const fileTypes = {
 } as const;
 
 /**
- * Extensions that change no entries. `link` (a split index, whose other entries are in another
- * file) and `sdir` (folders whose entries are in objects) are not among them. `NAME` is of libgit2, and
- * git ignores it.
+ * The extensions that change no entries. Two others do. `link` is a split index, whose other entries are
+ * in another file. `sdir` has folders whose entries are in objects. `NAME` belongs to libgit2, and git
+ * ignores it.
  */
 const harmlessExtensions: ReadonlySet<string> = new Set(
   'TREE REUC NAME UNTR FSMN EOIE IEOT'.split(' '),
@@ -22,31 +28,31 @@ const harmlessExtensions: ReadonlySet<string> = new Set(
 
 /**
  * Returns why the index of a repository is a risk, or undefined if it lists only files and links. A
- * submodule is a risk, because git reads the configuration of the repository inside it. So is an
- * index that git may read differently than this function.
+ * submodule is a risk, because git reads the configuration of the repository inside it. An index that git
+ * may read differently than this function is also a risk.
  *
- * The format is `gitformat-index` of git: versions 2, 3 and 4 with SHA-1 hashes.
+ * The function reads the versions 2, 3 and 4 of git's format `gitformat-index`, with SHA-1 hashes.
  */
 export function findIndexRisk(index: Buffer): string | undefined {
   try {
     return findRisk(index);
   } catch (error) {
-    // A number lies outside the file.
+    // A number in the index points outside of the file.
     if (error instanceof RangeError) return 'the index is damaged';
     throw error;
   }
 }
 
-/** An index, as git would read it. */
+/** An index, and the size of its hashes. */
 interface IndexFile {
   readonly index: Buffer;
   readonly hashBytes: HashBytes;
 }
 
 /**
- * Returns the paths of the submodules in an index. Returns undefined if git may read other entries
- * than this function: the index is damaged or has an unknown format, or git never writes such a path.
- * `shared` are the files of a split index: a submodule in any of them counts.
+ * Returns the paths of the submodules in an index. Undefined if git may read other entries than this
+ * function. That is so if the index is damaged, has an unknown format, or has a path that git never
+ * writes. `shared` are the further files of a split index. A submodule in any of the files counts.
  */
 export function submodulePaths(
   index: Buffer,
@@ -92,9 +98,9 @@ function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
 }
 
 /**
- * Whether git may have written the path of a submodule. Git follows any path that it finds in an
- * index: an absolute one, one that leads upwards, or the part before a zero byte. In a split index, an
- * entry without a name replaces one of the other file.
+ * True if git may have written this path of a submodule. Git follows any path that it finds in an index.
+ * It may be absolute, lead upwards, or end for git at a zero byte. In a split index, an entry without a
+ * name replaces an entry of the other file.
  */
 function isUsualPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier
@@ -126,16 +132,19 @@ function findRisk(index: Buffer): string | undefined {
 
 interface EntryStart {
   readonly at: number;
-  /** Whether its name repeats nothing of the name before it. */
+  /**
+   * True if the name is stored completely. In version 4, a name can reuse the start of the name before
+   * it.
+   */
   readonly isWhole: boolean;
 }
 
 interface Entry {
   readonly nameLength: number;
-  /** Where the stored part of the name starts, and its length. */
+  /** The offset at which the stored part of the name starts. `addedLength` is the length of that part. */
   readonly nameStart: number;
   readonly addedLength: number;
-  /** Where the next entry starts. */
+  /** The offset at which the next entry starts. */
   readonly end: number;
 }
 
@@ -147,25 +156,26 @@ function entryAt(
 ): Entry {
   const flagsAt = at + statBytes + hashBytes;
   const bits = index.readUInt16BE(flagsAt);
-  // A second field of flags. Only version 3 writes it, but git reads it in any version.
+  // An extended entry has a second field of flags. Git writes it only in version 3, but reads it in any
+  // version.
   const isExtended = (bits & flags.extended) !== 0;
   let name = flagsAt + (isExtended ? 4 : 2);
   const given = bits & flags.nameLength;
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
     const size = name - at + nameLength;
-    // One to eight zero bytes follow, so that the size is a multiple of eight.
+    // One to eight zero bytes follow the name, so that the size is a multiple of eight.
     const end = at + (size - (size % 8) + 8);
     return { nameLength, nameStart: name, addedLength: nameLength, end };
   }
-  // In version 4, a number says how many bytes to remove from the end of the previous name.
+  // In version 4, a number gives the bytes to remove from the end of the previous name.
   const removed = numberAt(index, name);
   name = removed.end;
   const kept = previousLength - removed.value;
   if (kept < 0) throw new RangeError('a name shorter than nothing');
   const added = textLength(index, name);
   const nameLength = kept + added;
-  // Git trusts the given length, so a different one would make it read other entries.
+  // Git relies on the given length. A different length would make git read other entries.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
   return { nameLength, nameStart: name, addedLength: added, end: name + added + 1 };
 }
@@ -176,12 +186,15 @@ function textLength(index: Buffer, from: number): number {
   return end - from;
 }
 
-/** Numbers are coded as in packs (`OFS_DELTA`): seven bits a byte, each further byte adds one. */
+/**
+ * Reads a number. The coding is that of `OFS_DELTA` in packs: seven bits per byte, and each further byte
+ * adds one.
+ */
 function numberAt(index: Buffer, from: number): { readonly value: number; readonly end: number } {
   let byte = index.readUInt8(from);
   let value = byte & 0x7f;
   let end = from + 1;
-  // A name has at most 4096 bytes, so three bytes are enough.
+  // A name has at most 4096 bytes, so the number has at most three bytes.
   for (; (byte & 0x80) !== 0; end++) {
     if (end - from >= 3) throw new RangeError('too large a number');
     byte = index.readUInt8(end);
@@ -208,7 +221,7 @@ function findExtensionRisk(
       return 'the index has an unknown extension';
     if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
       return 'the index has a second list of entries';
-    // Threads of git look for extensions there.
+    // The threads of git search for extensions at this offset.
     if (name === 'EOIE' && index.readUInt32BE(at + 8) !== from)
       return 'the index has a second end of its entries';
     at = next;
@@ -217,8 +230,9 @@ function findExtensionRisk(
 }
 
 /**
- * Whether a table of offsets has only blocks of these entries. Threads of git read the entries at
- * these offsets, and not those that follow each other. They do not know the name before a block.
+ * True if a table of offsets has only blocks of these entries. The threads of git read the entries at
+ * these offsets, in place of the entries that follow each other. A thread does not have the name before
+ * its block.
  */
 function isTableOf(table: Buffer, starts: readonly EntryStart[]): boolean {
   if (table.length % 8 !== 4 || table.readUInt32BE(0) !== 1) return false;

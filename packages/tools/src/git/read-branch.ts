@@ -7,8 +7,8 @@ const maxBytes = 4096;
 const maxBranchLength = 200;
 
 /**
- * Returns the current branch of the repository of a folder, without running git. Undefined without
- * a repository or a branch, or if a file of the repository is not a short regular file.
+ * Returns the current branch of the repository of a folder, without running git. Undefined if there is no
+ * repository or no branch, or if a file of the repository is not a short regular file.
  */
 export async function readGitBranch(folder: string): Promise<string | undefined> {
   const root = await findRepositoryRoot(folder);
@@ -18,7 +18,10 @@ export async function readGitBranch(folder: string): Promise<string | undefined>
   return name !== undefined && name.length <= maxBranchLength ? name : undefined;
 }
 
-/** In a linked worktree, `.git` is a file that contains the path of the git folder. */
+/**
+ * Returns the git folder of a repository. In a linked worktree, `.git` is a file that contains the path
+ * of that folder.
+ */
 async function gitFolder(root: string): Promise<string> {
   const path = join(root, '.git');
   const pointer = await readRegularFile(path, maxBytes);

@@ -9,8 +9,8 @@ export interface GitSetting {
 const maxSettings = 20_000;
 
 /**
- * Reads the text of a git configuration file as git does: with comments, quotes, escapes and lines
- * that continue. Subsections are left out. Lines that git would refuse are skipped.
+ * Returns the settings in the text of a git configuration file. It reads comments, quotes, escapes and
+ * continued lines as git does. Subsections are left out. Lines that git would refuse are skipped.
  */
 export function readGitSettings(text: string): readonly GitSetting[] {
   const settings: GitSetting[] = [];
@@ -27,7 +27,7 @@ export function readGitSettings(text: string): readonly GitSetting[] {
       settings.push({ section, key: (name[1] ?? '').toLowerCase(), value });
       rest = rest.slice(name[0].length + length);
     } else {
-      // A comment, an empty line, a key without a value, or an error.
+      // The line is a comment, an empty line, a key without a value, or an error.
       rest = rest.replace(/^\s*[^\n]*(?:\n|$)/, '');
     }
   }
@@ -39,7 +39,7 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b' };
 /** Reads a value up to the end of its last line. */
 function readValue(text: string): { readonly value: string; readonly length: number } {
   let value = '';
-  // Spaces at the end count only if something follows them.
+  // Spaces are added to the value only if other characters follow them.
   let spaces = '';
   let isQuoted = false;
   let isComment = false;

@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 
-// Without O_NONBLOCK, opening a FIFO blocks a thread of the process, and then even `process.exit`
-// waits for that thread. O_NOFOLLOW: a link of a repository can lead to any file.
+// Without O_NONBLOCK, opening a FIFO blocks a thread of the process, and then even `process.exit` waits
+// for that thread. O_NOFOLLOW is needed because a link in a repository can lead to any file.
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
@@ -30,7 +30,7 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<B
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read)
       read = (await file.read(bytes, length, bytes.length - length, length)).bytesRead;
-    // Another process changes the file right now.
+    // If the lengths differ, another process is changing the file.
     return length === stats.size ? bytes.subarray(0, length) : undefined;
   } catch {
     return undefined;
@@ -39,7 +39,7 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<B
   }
 }
 
-/** As `readRegularFile`, for code that must not be interrupted. */
+/** Does the same as `readRegularFile`, for code that must not be interrupted. */
 export function readRegularFileSync(path: string, maxBytes: number): Buffer | undefined {
   let file: number | undefined;
   try {

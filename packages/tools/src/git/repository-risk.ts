@@ -5,19 +5,22 @@ import { findIndexRisk } from './git-index.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
 const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
-/** More entries in `.git` are not checked. The repository then counts as a risk. */
+/**
+ * Maximum number of entries in `.git` that are checked. With more entries, the repository counts as a
+ * risk.
+ */
 const maxEntries = 50_000;
 
 /**
- * What a git command does. `reads`: it runs no hooks, except one. `changes`: it runs hooks of the
- * repository. `connects`: it may also use a remote.
+ * The kind of a git command. `reads`: it runs no hooks, except `post-index-change`. `changes`: it runs
+ * hooks of the repository. `connects`: it may also use a remote.
  */
 export type GitUse = 'reads' | 'changes' | 'connects';
 
 /**
- * Returns why git could run other programs, or read files outside the folder, if it uses the
- * repository of this folder. Returns undefined if git uses the folder `.git` here, and nothing in
- * it is known to do so. A folder from an untrusted source can contain any `.git`.
+ * Returns the reason why git could run other programs, or read files outside of the folder, if it uses
+ * the repository of this folder. Undefined if git uses the folder `.git` here and it has no known risk. A
+ * folder from an untrusted source can contain any `.git`.
  */
 export async function findRepositoryRisk(
   root: string,
@@ -43,9 +46,9 @@ export async function findRepositoryRisk(
 }
 
 /**
- * If git does not accept `.git` as a repository, it uses another one: the folder itself, which then
- * has its own configuration, or a folder above. Git accepts a folder with a valid `HEAD` and with
- * `objects` and `refs` that can be entered.
+ * Returns the reason why git would not accept `.git` as a repository. Git would then use another
+ * repository: the folder itself with its own configuration, or a folder above. Git accepts a folder with
+ * a valid `HEAD`, and with `objects` and `refs` that can be entered.
  */
 async function findDiscoveryRisk(own: string): Promise<string | undefined> {
   for (const name of ['.', 'objects', 'refs']) {
@@ -72,8 +75,9 @@ export function branchOf(head: string): string | undefined {
 }
 
 /**
- * Files of `.git` that lead to another folder with its own configuration or objects. Git runs the
- * hook when it writes the index, which can happen during a command that only reads.
+ * The files of `.git` that are a risk for every command. Most of them lead to another folder with its own
+ * configuration or objects. Git runs the hook when it writes the index, which can happen during a command
+ * that only reads.
  */
 const riskyEntries: ReadonlySet<string> = new Set([
   'commondir',
@@ -82,16 +86,16 @@ const riskyEntries: ReadonlySet<string> = new Set([
   'objects/info/alternates',
   'objects/info/http-alternates',
 ]);
-/** Git creates the samples itself and does not run them. */
+/** True for a hook of a repository. Git creates the sample hooks itself and does not run them. */
 const isHook = (path: string) => path.startsWith('hooks/') && !path.endsWith('.sample');
-/** A file of an old form, whose name is that of a remote. Its address may be a local folder. */
+/** True for a file of the old format that defines a remote. The address in it may be a local folder. */
 const isOldRemote = (path: string) => /^(?:remotes|branches)\//.test(path);
-/** Large folders whose files git finds only by their hashes. */
+/** True for a large folder whose files git finds only by their hashes. */
 const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
 
 /**
- * Searches `.git` for links and devices. Through a link git would show parts of any file or of
- * another repository, and a FIFO would block it.
+ * Searches `.git` for risky entries, links and devices. Through a link, git would show parts of any file
+ * or of another repository. A FIFO would block git.
  */
 async function findContentRisk(
   own: string,
@@ -104,7 +108,8 @@ async function findContentRisk(
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (++count > maxEntries) return '.git has too many entries';
       if (isRisky(path)) return `it has .git/${path}`;
-      // The sandbox creates the folder, which no command can change then. Empty it is harmless.
+      // The sandbox creates this folder, so that no command can change it. The folder is harmless while
+      // it is empty.
       if (folder === 'modules') return 'it has .git/modules';
       if (path.startsWith('sharedindex.')) return 'the index is split into two files';
       if (!entry.isFile() && !entry.isDirectory())
@@ -123,7 +128,7 @@ async function findConfigRisk(own: string, use: GitUse): Promise<string | undefi
     : '.git/config has settings that are not known to be harmless';
 }
 
-/** Whether the settings of the repository have a remote of this name, with an address. */
+/** True if the settings of the repository have a remote with this name and an address. */
 export async function hasRemote(root: string, name: string): Promise<boolean> {
   const config = await readRegularFile(join(root, '.git/config'), maxBytes.config);
   return remotesOf(config?.toString('utf8') ?? '').has(name);

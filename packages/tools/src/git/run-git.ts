@@ -8,15 +8,15 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Options of `runGit`. */
 export interface RunGitOptions {
-  /** Git starts in this folder, which may be below the root of the repository. */
+  /** The folder in which git starts. It may be below the root of the repository. */
   readonly cwd: string;
-  /** The environment of the user. Git gets only its paths and languages. */
+  /** The environment of the user. Git gets only the variables for paths, and a fixed language. */
   readonly env: Env;
-  /** Stops git. Default: only the timeout does. */
+  /** Stops git when it aborts. Default: only the timeout stops git. */
   readonly signal?: AbortSignal | undefined;
-  /** Git is stopped after this time. Default: 30 s. */
+  /** Maximum duration. Git is stopped after this time. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** Git is stopped after this number of bytes. Default: 64 MiB. */
+  /** Maximum size of the output. Git is stopped after this number of bytes. Default: 64 MiB. */
   readonly maxOutputBytes?: number | undefined;
 }
 
@@ -28,9 +28,9 @@ export interface GitResult {
 }
 
 /**
- * Runs a git command that only reads, without a shell. Git cannot run programs of the repository
- * (see `gitSafetyEnv`), and uses only the repository that was checked. Returns undefined if there
- * is no git, no repository, one with a risk (see `findRepositoryRisk`), or if the command fails.
+ * Runs a git command that only reads, without a shell. Git cannot run programs of the repository (see
+ * `gitSafetyEnv`), and uses only the repository that was checked. Returns undefined if there is no git or
+ * no repository, if the repository has a risk (see `findRepositoryRisk`), or if the command fails.
  *
  * @example const files = await runGit(['ls-files', '-z'], { cwd, env: process.env });
  */
@@ -52,7 +52,7 @@ export async function runGit(
 
 /** Returns the nearest folder, from this one upwards, with a `.git`. */
 export async function findRepositoryRoot(from: string): Promise<string | undefined> {
-  // Deeper than any path that an operating system accepts.
+  // This is deeper than any path that an operating system accepts.
   const maxDepth = 1000;
   let folder = from;
   for (let depth = 0; depth < maxDepth; depth++) {
@@ -65,8 +65,9 @@ export async function findRepositoryRoot(from: string): Promise<string | undefin
 }
 
 /**
- * Returns the first program of that name on the search path that is outside the root. `npx` puts
- * folders of the project on the path, which can contain a program with any name.
+ * Returns the first program of that name on the search path that is outside the root. Programs inside the
+ * root are not trusted. `npx` puts folders of the project on the search path, and they can contain a
+ * program with any name.
  */
 export async function findProgram(
   name: string,
@@ -77,7 +78,7 @@ export async function findProgram(
     if (!isAbsolute(folder)) continue;
     const path = await realpath(join(folder, name)).catch(() => undefined);
     if (path === undefined || isBelow(path, root) || isBelow(folder, root)) continue;
-    // The root can be a folder of the project.
+    // The root can be a subfolder of the project, so `node_modules` can also be above it.
     if (`${path}${sep}${folder}${sep}`.includes(`${sep}node_modules${sep}`)) continue;
     const isRunnable = await access(path, constants.X_OK).then(
       () => true,
@@ -95,7 +96,7 @@ function isBelow(path: string, root: string): boolean {
 
 const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USERPROFILE', 'SYSTEMROOT', 'TMPDIR', 'TEMP'];
 
-/** Only what git needs to start and to find the ignore file of the user. */
+/** Returns only the variables that git needs to start and to find the ignore file of the user. */
 function closedEnv(env: Env, root: string): Env {
   const passed = passedVariables.map((name) => [name, env[name]] as const);
   const folders = (env['PATH'] ?? '').split(delimiter);
@@ -103,14 +104,14 @@ function closedEnv(env: Env, root: string): Env {
   return { ...Object.fromEntries(passed), LC_ALL: 'C', PATH: outside.join(delimiter) };
 }
 
-/** Settings of the user that change what git reads and shows, but cannot run a program. */
+/** Matches settings of the user that change what git reads and shows, but that cannot run a program. */
 const harmlessUserSettings =
   '^(safe\\.directory|core\\.(autocrlf|eol|excludesfile|quotepath|precomposeunicode|symlinks|filemode))$';
 const maxUserSettings = 100;
 
 /**
- * Reads the harmless settings of the configuration files of the user and of the system, which git
- * then does not read itself.
+ * Returns the harmless settings from the configuration files of the user and of the system. Git itself
+ * then does not read these files.
  */
 export async function userGitSettings(
   program: string,
@@ -119,8 +120,8 @@ export async function userGitSettings(
 ): Promise<readonly GitSetting[]> {
   const safe = gitSafetyEnv(options.env, { root });
   const { GIT_CONFIG_GLOBAL: _global, GIT_CONFIG_NOSYSTEM: _system, ...rest } = safe;
-  // No repository is here, so that its configuration is not read. Without the other settings, which
-  // would be listed too.
+  // GIT_DIR names no repository, so that no repository's configuration is read. GIT_CONFIG_COUNT is 0,
+  // because git would also list the settings in the environment.
   const env = { ...rest, GIT_DIR: '/dev/null', GIT_CONFIG_COUNT: '0' };
   const words = ['config', '--null', '--get-regexp', harmlessUserSettings];
   const found = await execute(program, words, { ...options, cwd: '/', env });

@@ -16,13 +16,13 @@ import { clip, createRedactor, describeError } from './transport/error-text.ts';
 /** The tools of a connected MCP server. */
 export interface McpTools {
   /**
-   * The current tools of the server. A tool that the server removed can still be called; the server
-   * then reports the error.
+   * The current tools of the server. A tool that the server has removed can still be called. The server
+   * then reports an error.
    */
   readonly tools: readonly Tool[];
   /**
-   * Instructions of the server for the model. They are untrusted text: check them before you pass
-   * them on.
+   * Instructions of the server for the model. They are untrusted text, so check them before you pass them
+   * on.
    */
   readonly instructions: string | undefined;
   /** Closes the connection and stops the server process. Running calls fail. */
@@ -35,8 +35,11 @@ const maxProblemLength = 3_000;
 /**
  * Connects to an MCP server and makes its tools available to an agent.
  *
- * @example const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args:
- * ['.'] } }); const agent = createAgent({ provider, tools: files.tools });
+ * @example
+ * ```ts
+ * const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args: ['.'] } });
+ * const agent = createAgent({ provider, tools: files.tools });
+ * ```
  */
 export async function connectMcp(server: McpServer, options: McpOptions = {}): Promise<McpTools> {
   checkServer(server);

@@ -10,13 +10,13 @@ const maxTools = 1_000;
 const maxSchemaLength = 100_000;
 const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 
-/** The tools of a server, as of the last time they were listed. */
+/** The tools of a server, as they were listed the last time. */
 export class RemoteTools {
   readonly #remote: RemoteServer;
   #tools: readonly Tool[] = [];
   #listed: string | undefined;
-  // Problems that were already reported. The list is read many times, but each problem is reported
-  // once.
+  // The problems that were already reported. The list is read many times, but each problem is reported
+  // only once.
   readonly #reported = new Set<string>();
 
   constructor(remote: RemoteServer) {
@@ -37,7 +37,7 @@ export class RemoteTools {
     this.#remote.report(problem);
   }
 
-  /** Replaces the tools. Returns whether they differ from the tools before. */
+  /** Replaces the tools. Returns true if they differ from the previous tools. */
   replace(given: readonly RemoteTool[]): boolean {
     const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
     const offered = [...first.values()].reverse().filter((tool) => this.#hasBoundedSchema(tool));
@@ -68,10 +68,11 @@ export class RemoteTools {
 }
 
 const maxSummaryLength = 200;
-// The call stops before the agent stops it, so that the server is informed of the cancellation.
+// The call stops this long before the agent would stop it, so that the server is informed of the
+// cancellation.
 const marginMs = 5_000;
 
-/** Converts a tool of the server into a tool of an agent. */
+/** Converts a tool of the server to a tool of an agent. */
 function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool {
   const { settings, server } = remote;
   const { readOnlyHint = false, idempotentHint = false } =
@@ -95,7 +96,8 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
 }
 
 /**
- * Only the type is checked here. The server checks the rest, because it knows its schema dialect.
+ * Checks that the input is an object. The server checks the rest, because each server can use another
+ * schema dialect.
  */
 function validate(input: JsonValue): ValidationResult {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
@@ -108,9 +110,10 @@ const maxServerLength = 32;
 const hashLength = 8;
 
 /**
- * Returns the name of each tool for the model: `<server>_<tool>`. If that name is not valid, or
- * belongs to a tool of this package, it ends in a hash of the original name. So a tool keeps its name when other tools are added or
- * removed, and a call in an old transcript never becomes a call of another tool.
+ * Returns the name of each tool for the model, usually `<server>_<tool>`. If that name is not valid, or
+ * belongs to a tool of this package, the name ends in a hash of the original name. A tool therefore keeps
+ * its name when other tools are added or removed. A call in an old transcript never becomes a call of
+ * another tool.
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const prefix = slug(server).slice(0, maxServerLength);
@@ -135,7 +138,10 @@ function slug(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_');
 }
 
-/** Needs another round only if a server uses a name that contains the hash of another name. */
+/**
+ * Returns a name with a hash. It needs a second round only if a server uses a name that contains the hash
+ * of another name.
+ */
 function hashedName(wanted: string, tool: string, taken: ReadonlySet<string>): string {
   for (let round = 0; ; round++) {
     const hash = createHash('sha256').update(`${round}:${tool}`).digest('hex').slice(0, hashLength);

@@ -15,7 +15,7 @@ import {
 
 /** Options of `inMemoryVectorStore`. */
 export interface InMemoryVectorStoreOptions {
-  /** The length of the vectors of your embedding model. */
+  /** The number of values in a vector of your embedding model. */
   readonly dimensions: number;
   /** Maximum number of entries. Default: 100,000. */
   readonly maxEntries?: number | undefined;
@@ -26,8 +26,8 @@ interface StoredEntry extends Omit<VectorMatch, 'similarity'> {
 }
 
 /**
- * Creates a store in the memory of the process. It compares the query with every entry of the scope.
- * Use it for tests and for some thousand texts.
+ * Creates a store in the memory of the process. It compares the query with every entry of the scope. Use
+ * it for tests and for up to some thousand texts.
  *
  * @example
  * const store = inMemoryVectorStore({ dimensions: 1536 });
@@ -54,7 +54,7 @@ export function inMemoryVectorStore(options: InMemoryVectorStoreOptions): Vector
         entry.document === document ? entry.id : [],
       ),
     );
-  /** Checks all before it changes anything. */
+  /** Replaces entries. It checks all entries before it changes anything. */
   const replace = (entries: readonly VectorEntry[], scope = '', gone: Iterable<string> = []) => {
     checkEntries(entries, dimensions);
     const removed = new Set(gone);
@@ -98,7 +98,10 @@ export function inMemoryVectorStore(options: InMemoryVectorStoreOptions): Vector
   };
 }
 
-/** The entries of a document, with its scope and name. Other values would be a mistake. */
+/**
+ * Returns the entries with the name of the document. Throws if an entry names another scope or document,
+ * because that is a mistake.
+ */
 export function asDocument(
   scope: string,
   document: string,

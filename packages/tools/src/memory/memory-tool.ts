@@ -10,27 +10,30 @@ import type { VectorMatch, VectorStore } from '../contract/vector-store.ts';
 import { assertKnownOptions } from '../known-options.ts';
 
 /**
- * Turns texts into vectors. With `@millrace/providers/media`:
- * `(texts, options) => embed(model, texts, options)`.
+ * Converts texts to vectors. With `@millrace/providers/media`, use `(texts, options) => embed(model,
+ * texts, options)`.
  */
 export type EmbedTexts = (
   texts: readonly string[],
   options: { readonly signal?: AbortSignal | undefined },
 ) => Promise<{ readonly vectors: readonly (readonly number[])[] }>;
 
-/** Whose entries a tool uses: a text, or a function of the call. The model cannot change it. */
+/**
+ * The owner of the entries that a tool uses, as a text or a function of the call. The model cannot change
+ * it.
+ */
 export type ToolScope = string | ((context: ToolContext) => string);
 
 /** Options of `memoryTool`. */
 export interface MemoryToolOptions {
   readonly store: VectorStore;
-  /** Turns texts into vectors. All texts of a store need the same model. */
+  /** Converts texts to vectors. All texts of a store need the same embedding model. */
   readonly embed: EmbedTexts;
-  /** Whose memories the tool uses, for example the id of the user. */
+  /** The owner of the memories that the tool uses, for example the id of the user. */
   readonly scope: ToolScope;
   /** Maximum number of memories that a search returns. Default: 5. */
   readonly limit?: number | undefined;
-  /** A search leaves out memories below this similarity, from -1 to 1. Default: 0.2. */
+  /** The minimum similarity of memories in a search result, from -1 to 1. Default: 0.2. */
   readonly minSimilarity?: number | undefined;
   /** Name of the tool. Default: `memory`. */
   readonly name?: string | undefined;
@@ -39,7 +42,7 @@ export interface MemoryToolOptions {
 /** The input that the model sends. */
 export interface MemoryInput {
   readonly action: 'save' | 'search' | 'forget';
-  /** The text to save, the text to search for, or the id to forget. */
+  /** The text to save, the text to search for, or the id of the memory to delete. */
   readonly text: string;
 }
 
@@ -58,8 +61,8 @@ const description =
   'Your long-term memory. It survives this conversation. Save facts that will matter later, such as preferences and decisions, one fact at a time. Search before you ask for something that you may have been told. Forget what is no longer true. Do not save secrets.';
 
 /**
- * Creates a tool that saves, finds and forgets facts over many sessions. Saving is safe to repeat: a
- * call that runs again after a crash writes the same memory.
+ * Creates a tool that saves, finds and deletes facts over many sessions. Saving is safe to repeat,
+ * because a call that runs again after a crash writes the same memory.
  *
  * @example
  * const memory = memoryTool({ store, scope: userId, embed: (texts, options) => embed(model, texts, options) });
@@ -105,7 +108,10 @@ const titles: { readonly [Action in MemoryInput['action']]: string } = {
   forget: 'Forget',
 };
 
-/** The same for each execution of a call, and short enough for the model to repeat. */
+/**
+ * Returns the id of a memory. It is the same for each execution of a call, and short enough for the model
+ * to repeat.
+ */
 async function memoryId({ session, turn, toolCallId }: ToolContext): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify([session, turn, toolCallId]));
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
@@ -155,12 +161,12 @@ async function vectorOf(
   return vectors[0] ?? [];
 }
 
-/** The scope of a call. */
+/** Returns the scope of a call. */
 export function scopeOf(scope: ToolScope, context: ToolContext): string {
   return typeof scope === 'function' ? scope(context) : scope;
 }
 
-/** Without the fields that are undefined, so that they do not hide defaults. */
+/** Returns the value without the fields that are undefined, so that they do not hide defaults. */
 export function definedOnly<Value extends object>(value: Value): Value {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return Object.fromEntries(fields) as Value;

@@ -15,7 +15,7 @@ import {
   checkWhole,
 } from './vector-checks.ts';
 
-/** The part of a Postgres client that the store uses. A `Pool` or a `Client` of `pg` has it. */
+/** The method of a Postgres client that the store uses. A `Pool` or a `Client` of `pg` has it. */
 export interface PostgresClient {
   /** Runs one statement with its parameters. */
   query(
@@ -26,20 +26,20 @@ export interface PostgresClient {
 
 /** Options of `openPostgresVectorStore`. */
 export interface PostgresVectorStoreOptions {
-  /** The connection. The caller closes it. */
+  /** The connection. The caller must close it. */
   readonly client: PostgresClient;
-  /** The length of the vectors of your embedding model. pgvector stores up to 16,000 numbers. */
+  /** The number of values in a vector of your embedding model. pgvector stores up to 16,000. */
   readonly dimensions: number;
   /** The name of the table, in the schema of the connection. Default: `millrace_vectors`. */
   readonly table?: string | undefined;
 }
 
-/** The largest number of dimensions of a column of pgvector. */
+/** Maximum number of dimensions of a pgvector column. */
 const maxColumnDimensions = 16_000;
 
 /**
- * Opens a store in Postgres. It needs the extension pgvector: it creates the extension and the table
- * if they do not exist. A search reads every vector of the scope, and its result is exact.
+ * Opens a store in Postgres. It uses the extension pgvector. The extension and the table are created if
+ * they do not exist. A search reads every vector of the scope, so its result is exact.
  *
  * @example
  * const store = await openPostgresVectorStore({ client: new Pool(), dimensions: 1536 });
@@ -54,7 +54,7 @@ export async function openPostgresVectorStore(
   checkWhole('dimensions', dimensions, 1, maxColumnDimensions);
   checkTableName(table);
   await createExtension(client);
-  // The order of names must be the same in every database, whatever its language is.
+  // The collation makes the order of names the same in every database, whatever its language is.
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${table} (
        scope text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, document text COLLATE "C",
@@ -67,7 +67,10 @@ export async function openPostgresVectorStore(
 }
 
 function storeOn(client: PostgresClient, table: string, dimensions: number): VectorStore {
-  /** A later entry with the same id wins, because a statement can change a row only once. */
+  /**
+   * Returns the rows as JSON. Of several entries with the same id only the last one is kept, because a
+   * statement can change a row only once.
+   */
   const rowsOf = (entries: readonly VectorEntry[]): string => {
     const rows = entries.map(({ scope, id, document, text, metadata, vector }) => {
       const row = { scope, id, document, text, metadata, vector: vectorText(vector) };
@@ -94,7 +97,7 @@ function storeOn(client: PostgresClient, table: string, dimensions: number): Vec
       const parts = asDocument(scope, document, entries);
       checkEntries(parts, dimensions);
       const ids = parts.map(({ id }) => id);
-      // One statement, so that no search sees half of a document.
+      // This is one statement, so that no search sees half of a document.
       await client.query(
         `WITH removed AS (
            DELETE FROM ${table} WHERE scope = $2 AND document = $3 AND id <> ALL($4::text[]))
@@ -121,7 +124,10 @@ function storeOn(client: PostgresClient, table: string, dimensions: number): Vec
   };
 }
 
-/** The text form of pgvector. It stores 32 bits, so more digits would be lost anyway. */
+/**
+ * Returns the vector in pgvector's text form. pgvector stores 32 bits per number, so further digits would
+ * be lost.
+ */
 function vectorText(vector: readonly number[]): string {
   return `[${vector.map((value) => Math.fround(value)).join(',')}]`;
 }
@@ -135,7 +141,10 @@ function matchOf(row: Readonly<Record<string, unknown>>): VectorMatch {
   };
 }
 
-/** Creating it needs rights that a program may not have. If it exists, that does not matter. */
+/**
+ * Creates the extension if it does not exist. Creating it needs rights that a program may not have, so an
+ * existing extension is not created again.
+ */
 async function createExtension(client: PostgresClient): Promise<void> {
   const find = `SELECT 1 FROM pg_extension WHERE extname = 'vector'`;
   if ((await client.query(find)).rows.length > 0) return;
@@ -152,7 +161,10 @@ function noExtension(cause: unknown): VectorStoreError {
   return new VectorStoreError('no_extension', message, {}, { cause });
 }
 
-/** pgvector keeps the number of dimensions in the modifier of the column's type. */
+/**
+ * Throws if the column has another number of dimensions. pgvector stores that number in the modifier of
+ * the column's type.
+ */
 async function checkColumn(client: PostgresClient, table: string, wanted: number): Promise<void> {
   const { rows } = await client.query(
     `SELECT atttypmod AS stored FROM pg_attribute

@@ -13,9 +13,9 @@ import {
 
 /** Options of `retrievalTool`. */
 export interface RetrievalToolOptions extends Omit<MemoryToolOptions, 'minSimilarity'> {
-  /** A search leaves out passages below this similarity, from -1 to 1. Default: 0. */
+  /** The minimum similarity of passages in a search result, from -1 to 1. Default: 0. */
   readonly minSimilarity?: number | undefined;
-  /** Tells the model what the documents are about. Default: a general sentence. */
+  /** The text that explains to the model what the documents are about. Default: a general sentence. */
   readonly description?: string | undefined;
 }
 
@@ -65,12 +65,12 @@ function passagesAsOutput(matches: readonly VectorMatch[]): ToolOutput {
   return { output: { text: passages.join('\n\n'), value } };
 }
 
-/** A document to search in. */
+/** A document that `retrievalTool` can search. */
 export interface SourceDocument {
-  /** The name that the model sees, for example a path or a URL. Unique in its scope. */
+  /** The name that the model sees, for example a path or a URL. It must be unique in its scope. */
   readonly id: string;
   readonly text: string;
-  /** Facts for the program. Default: none. */
+  /** Data for the program. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -78,17 +78,18 @@ export interface SourceDocument {
 export interface AddDocumentsOptions {
   readonly store: VectorStore;
   readonly embed: EmbedTexts;
-  /** Where the documents belong to. Use the same for the tool. */
+  /** The scope that the documents belong to. Use the same scope for the tool. */
   readonly scope: string;
   /** Maximum length of a passage, in UTF-16 units. Default: 1500. */
   readonly maxPassageLength?: number | undefined;
-  /** Aborts the requests for embeddings. Default: nothing aborts them. */
+  /** Aborts the requests for embeddings. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Splits documents into passages and stores them. A document with the same id is replaced. An empty
- * document is deleted. Each document is stored as a whole, so an error leaves those before it stored.
+ * document is deleted. Each document is stored as a whole. After an error, the documents before it are
+ * stored.
  *
  * @example
  * await addDocuments([{ id: 'returns.md', text }], { store, scope: 'handbook', embed });
@@ -118,7 +119,7 @@ export async function addDocuments(
   }
 }
 
-/** Where a passage may end, the best places first. */
+/** The texts after which a passage may end, the best first. */
 const breaks = ['\n\n', '\n', '. ', ' '];
 
 /**
@@ -137,7 +138,10 @@ export function splitPassages(text: string, maxLength: number): readonly string[
   return passages;
 }
 
-/** A break in the first half would make passages too short. Without a break it cuts between characters. */
+/**
+ * Returns the length of the next passage. A break in the first half is not used, because passages would
+ * be too short. Without a break, the text is cut between characters.
+ */
 function lengthOfPassage(text: string, start: number, maxLength: number): number {
   const window = text.slice(start, start + maxLength);
   for (const mark of breaks) {

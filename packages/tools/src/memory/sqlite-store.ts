@@ -21,21 +21,21 @@ import {
 export interface SqliteVectorStoreOptions {
   /** The file of the database. It is created if it does not exist. `:memory:` needs no file. */
   readonly path: string;
-  /** The length of the vectors of your embedding model. */
+  /** The number of values in a vector of your embedding model. */
   readonly dimensions: number;
   /** The name of the table. Default: `millrace_vectors`. */
   readonly table?: string | undefined;
 }
 
-/** A store that holds a file open. */
+/** A vector store that holds a file open. */
 export interface SqliteVectorStore extends VectorStore {
   /** Closes the database. Later calls throw. */
   close(): void;
 }
 
 /**
- * Opens a store in a SQLite file. It needs the package `sqlite-vec`. A search reads every vector of
- * the scope; 100,000 vectors of 1536 numbers are 600 MB.
+ * Opens a store in a SQLite file. It needs the package `sqlite-vec`. A search reads every vector of the
+ * scope. For example, 100,000 vectors of 1536 numbers are 600 MB.
  *
  * @example
  * const store = await openSqliteVectorStore({ path: 'memory.db', dimensions: 1536 });
@@ -123,7 +123,7 @@ function storeOn(database: DatabaseSync, table: string, dimensions: number): Sql
   };
 }
 
-/** The numbers as sqlite-vec reads them: 32 bits each, the lowest byte first. */
+/** Returns the vector in the form that sqlite-vec reads: 32 bits per number, the lowest byte first. */
 function blobOf(vector: readonly number[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(vector.length * 4));
   for (const [at, value] of vector.entries()) view.setFloat32(at * 4, value, true);
@@ -150,7 +150,7 @@ async function openDatabase(path: string): Promise<DatabaseSync> {
   const database = new sqlite.DatabaseSync(path, { allowExtension: true });
   try {
     load(database);
-    // Statements of a caller must not load other extensions.
+    // Statements of a caller must not be able to load other extensions.
     database.enableLoadExtension(false);
     return database;
   } catch (error) {

@@ -15,7 +15,7 @@ export function assertStoreOptions<Options extends object>(
   });
 }
 
-/** Throws unless the number is a whole number in the range. */
+/** Throws if the value is not a whole number in the range. */
 export function checkWhole(option: string, value: unknown, min: number, max: number): void {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max)
     return;
@@ -25,10 +25,12 @@ export function checkWhole(option: string, value: unknown, min: number, max: num
   });
 }
 
-/** The largest number of dimensions that all databases can store. */
+/** Maximum number of dimensions. All databases can store so many. */
 export const maxDimensions = 8192;
 
-/** Checks entries before a store writes them, so that all stores reject the same ones. */
+/**
+ * Throws if an entry is invalid. All stores call it before a write, so that they reject the same entries.
+ */
 export function checkEntries(entries: readonly VectorEntry[], dimensions: number): void {
   for (const { id, scope, text, vector, document } of entries) {
     checkName('scope', scope);
@@ -39,14 +41,14 @@ export function checkEntries(entries: readonly VectorEntry[], dimensions: number
   }
 }
 
-/** Checks a query before a store runs it. */
+/** Throws if a query is invalid. All stores call it before a search. */
 export function checkQuery({ scope, vector, limit }: VectorQuery, dimensions: number): void {
   checkName('scope', scope);
   checkWhole('limit', limit, 1, maxMatches);
   checkVector(vector, dimensions, 'query');
 }
 
-/** A store needs a name that every database can compare. */
+/** Throws if a name is empty or too long, or if a database could not store it. */
 export function checkName(field: string, value: unknown): void {
   const isName = typeof value === 'string' && value !== '' && value.length <= 512;
   if (isName) return checkText(field, value, value);
@@ -57,7 +59,10 @@ export function checkName(field: string, value: unknown): void {
   );
 }
 
-/** Postgres cannot store the character 0, and no database can store half a character. */
+/**
+ * Throws if a database cannot store the text. Postgres cannot store the character 0, and no database can
+ * store half a character.
+ */
 function checkText(field: string, value: unknown, id: string): void {
   if (typeof value === 'string' && value.isWellFormed() && !value.includes('\0')) return;
   const problem = 'it must be a well-formed text without the character U+0000';
@@ -79,7 +84,10 @@ function checkVector(vector: unknown, dimensions: number, id: string): void {
   throw new VectorStoreError('bad_value', message, { id });
 }
 
-/** The name becomes a part of statements, so only plain names are allowed. */
+/**
+ * Throws if the name of a table has special characters. The name becomes a part of statements, so only
+ * plain names are allowed.
+ */
 export function checkTableName(table: string): void {
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return;
   const message = `Cannot use ${JSON.stringify(table)} as table: use lower-case letters, digits and underscores`;

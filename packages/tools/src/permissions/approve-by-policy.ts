@@ -15,18 +15,20 @@ import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
   /**
-   * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
-   * with the same prefix, or all file changes in the root, where that is reasonable; otherwise
-   * exact. Default: `exact`.
+   * The scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
+   * with the same prefix, or all file changes in the root. If that is not reasonable, `wide` is the same
+   * as `exact`. Default: `exact`.
    */
   readonly lasting?: 'exact' | 'wide' | undefined;
 }
 
 /**
- * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
- * path behind symbolic links, and the decision is bound to it (`judged`): the file tools refuse a
- * path that leads elsewhere when they run. An approval that lasts (`run.approve(id, { until })`) covers only
- * that command, path or tool in this folder, unless `lasting` is `wide`.
+ * Returns an `approve` function that lets a permission policy decide on the tool calls of an agent.
+ *
+ * The policy also checks the real path behind symbolic links. The decision is bound to that path
+ * (`judged`), and the file tools refuse a path that leads to another file when they run. An approval that
+ * lasts (`run.approve(id, { until })`) covers only that command, path or tool in this folder, unless
+ * `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
@@ -44,7 +46,7 @@ export function approveByPolicy(
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
-    // An approval that lasts does not acknowledge dangers that the provider sees later.
+    // An approval that lasts must not cover dangers that the provider reports later.
     if (called.answers === 'openai.computer' && hasSafetyChecks(input))
       return { decision, reason: `${reason}, and the provider sees a danger` };
     if (called.answers === 'openai.mcp_approval')
@@ -61,14 +63,15 @@ export function approveByPolicy(
     const writes = kind === 'write' && leadsTo !== undefined;
     const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
     const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
-    // The tool refuses if the path leads elsewhere when it runs, also if it led nowhere before.
+    // The tool refuses the call if the path leads to another file when it runs. `judged` is empty if the
+    // real path is unknown.
     return { ...ruling, judged: leadsTo ?? '' };
   };
 }
 
 /**
- * Returns the rule for a lasting approval, and the reason to ask. A wide rule would not let a call
- * with a risk run, so neither may an earlier approval with that rule.
+ * Returns the rule for a lasting approval, and the reason to ask. The wide rule is not offered for a call
+ * with a risk, because an earlier approval with that rule would let the call run.
  */
 async function suggestion(
   policy: PermissionPolicy,
@@ -80,7 +83,7 @@ async function suggestion(
   try {
     wide = suggestRule(policy, call);
   } catch {
-    // The policy cannot remember more rules.
+    // The policy has the maximum number of remembered rules.
     return { reason, rule: undefined };
   }
   if (wide === undefined) return { reason, rule: exactRule(policy, call) };
@@ -102,7 +105,10 @@ async function firstRisk(
   return undefined;
 }
 
-/** Returns undefined if the path is invalid. The tool then refuses the call itself. */
+/**
+ * Returns the real path of a call. Undefined if the path is invalid. The tool then refuses the call
+ * itself.
+ */
 async function realPathOfCall(call: PolicyCall, root: string): Promise<string | undefined> {
   const path = pathOf(call);
   if (path === undefined) return undefined;
@@ -118,8 +124,9 @@ function hasSafetyChecks(input: unknown): boolean {
 }
 
 /**
- * The calls of all MCP servers of a provider ask with the same tool. A lasting approval covers one
- * tool of one server. It is no rule of the policy, which cannot tell them apart.
+ * Returns the rule for a lasting approval of a call to a provider's MCP server. It covers one tool of one
+ * server. The policy cannot distinguish such tools, because all servers ask through the same tool. The
+ * text is therefore not a rule of the policy.
  */
 function hostedToolRule(input: unknown): string | undefined {
   const { server_label: server, name } = (input ?? {}) as Partial<McpApprovalInput>;
@@ -128,9 +135,9 @@ function hostedToolRule(input: unknown): string | undefined {
 }
 
 /**
- * Returns the narrowest rule that allows the call: for its path, or for the file behind a link. An
- * approval with that rule covers later calls with the same rule, so it must not be one that a link
- * can lead to another file. Returns undefined if there is none, or if the input is unclear.
+ * Returns the narrowest rule that allows the call. It is the rule for the path, or for the file behind a
+ * link. An approval also covers later calls with the same rule, so a link must not be able to lead the
+ * rule to another file. Returns undefined if there is no such rule, or if the input is unclear.
  */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {

@@ -4,26 +4,29 @@ import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
 import { isLauncher, type Word } from './split-command.ts';
 
 /**
- * A command of which a prefix rule covers only known arguments: `npm test`, `git log`. Other
- * arguments could write any file, load any code, or do something else altogether.
+ * A command, such as `npm test` or `git log`, for which a prefix rule covers only known arguments. Other
+ * arguments could write any file, load any code, or do something else.
  */
 interface ClosedCommand extends OptionTable {
   /**
-   * The meaning of other words. `inside`: names or paths inside the folder. `remote`: a remote of the
-   * repository, and names of branches. Default: `inside`.
+   * The meaning of words that are not options. `inside`: names or paths inside the folder. `remote`: a
+   * remote of the repository, and names of branches. Default: `inside`.
    */
   readonly operands?: 'inside' | 'remote' | 'none' | readonly string[] | undefined;
-  /** Options with any text as their value: a message, a pattern. Other values are names or paths. */
+  /**
+   * The options whose value is any text, such as a message or a pattern. The values of other options are
+   * names or paths.
+   */
   readonly textOptions?: readonly string[] | undefined;
-  /** Whether `--` comes before more options of the same list, as in `npm test -- -t name`. */
+  /** Whether more options of the same list may follow `--`, as in `npm test -- -t name`. */
   readonly passesOn?: boolean | undefined;
-  /** Whether options have one dash, as in `go test -run=Name`. They get a second one here. */
+  /** Whether long options have one dash, as in `go test -run=Name`. The parser adds a second dash. */
   readonly hasSingleDash?: boolean | undefined;
 }
 
 const words = (text: string): readonly string[] => text.split(/\s+/);
 
-/** Without -g, which means something else to npm itself. */
+/** The options of a script. `-g` is not among them, because it has another meaning for npm itself. */
 const script: ClosedCommand = {
   ...{ letters: 's', valued: 'tk', passesOn: true },
   long: words('silent run bail verbose coverage no-coverage watch=false'),
@@ -78,8 +81,9 @@ const make: ClosedCommand = {
 };
 
 /**
- * Git commands that use a remote. Other options name a program to run, and another place than a remote
- * can be a folder whose hooks git runs. The chat does not grant rules for them.
+ * The git commands that use a remote. They accept only the listed options, because other options name a
+ * program to run. They accept only the name of a remote, because another address can be a folder whose
+ * hooks git runs. The chat does not grant rules for these commands.
  */
 const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   [
@@ -108,7 +112,7 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   ],
 ]);
 
-/** The commands by their first words. A rule for all of them can be granted in the chat. */
+/** The commands by their first words. A user can grant a rule for each of them in the chat. */
 const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   ['git add', { letters: 'AuvnN', long: words('all update verbose dry-run intent-to-add') }],
   [
@@ -149,13 +153,13 @@ export function closedPrefix(given: readonly string[]): readonly string[] | unde
 }
 
 interface FoundCommand {
-  /** Number of words that name the command. */
+  /** The number of words that name the command. */
   readonly length: number;
-  /** Undefined for a git command that only reads. It needs no rule. */
+  /** The command. Undefined for a git command that only reads, because it needs no rule. */
   readonly command: ClosedCommand | undefined;
 }
 
-/** Programs that run any file. `yarn run` and `bun run` also start programs of the system. */
+/** Matches programs that run any file. `yarn run` and `bun run` also start programs of the system. */
 const interpreters =
   /^(?:node|nodejs|deno|bun|bunx|npx|tsx|ts-node|perl|php|lua|(?:python|ruby)[\d.]*)$/;
 
@@ -175,13 +179,13 @@ function lookUp(given: readonly string[]): FoundCommand | undefined {
   return isReader ? { length: 2, command: undefined } : undefined;
 }
 
-/** The paths that arguments name, which the caller checks, or undefined if one is not covered. */
+/** The paths that arguments name. The caller checks these paths. */
 export type CoveredPaths = readonly string[];
 
 /**
- * Returns what the further words of a command name if a prefix rule covers them. `ruleWords` are
- * the words of the rule, and `given` is the whole command. With `isGranted`, the rule was granted
- * in the chat and covers no arguments of other commands.
+ * Returns the paths in the further words of a command, or undefined if a prefix rule does not cover one
+ * of the words. `ruleWords` are the words of the rule, and `given` is the whole command. With
+ * `isGranted`, the rule was granted in the chat and covers no arguments of other commands.
  */
 export function coveredPaths(
   ruleWords: readonly string[],
@@ -201,8 +205,8 @@ export function coveredPaths(
 }
 
 /**
- * Returns what a command names as a remote, if a rule for all remotes covers it. The caller checks
- * that it is one.
+ * Returns the name that a command uses as a remote, if a rule for all remotes covers the command. The
+ * caller checks that such a remote exists.
  */
 export function namedRemote(
   ruleWords: readonly string[],
@@ -220,8 +224,9 @@ function readPathsOf(given: readonly Word[]): CoveredPaths | undefined {
 }
 
 /**
- * Whether the shell cannot turn a word into an option or a path elsewhere. Wildcards are accepted
- * in a name after plain folders: `src/*.ts`, but not in `*.ts`, which may match `--force`.
+ * True if the shell cannot turn a word into an option or into a path outside of the folder. Wildcards are
+ * accepted in a name after plain folders, as in `src/*.ts`. They are not accepted in `*.ts`, which may
+ * match `--force`.
  */
 function isNeverOption({ text, isPlain }: Word): boolean {
   return (
@@ -250,9 +255,8 @@ function pathsOfArguments(
 }
 
 /**
- * Whether a program may read a value as another option. Many programs take `--config=x` in `-t
- * --config=x` for an option, and `-tc x` for two options, because they do not know that `-t` has a
- * value.
+ * True if a program may read a value as another option. Many programs do not know that `-t` has a value.
+ * They then read `--config=x` in `-t --config=x` as an option, and `-tc x` as two options.
  */
 function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean {
   if (place === 'letter') return !/^\d+$/.test(value);
@@ -262,7 +266,7 @@ function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean
 function parseWords(given: readonly string[], command: ClosedCommand): ParsedOptions | undefined {
   const { long = [], hasSingleDash = false } = command;
   const plain = hasSingleDash ? given.map((word) => word.replace(/^-(?=[a-z])/, '--')) : given;
-  // `watch=false` in the list stands for exactly this value.
+  // The entry `watch=false` in a list accepts exactly this value.
   const fixed = long.filter((name) => name.includes('=')).map((name) => `--${name}`);
   return parseOptions(
     plain.filter((word) => !fixed.includes(word)),
@@ -270,7 +274,7 @@ function parseWords(given: readonly string[], command: ClosedCommand): ParsedOpt
   );
 }
 
-/** Whether a word cannot be a path outside of the folder, an assignment or a hidden option. */
+/** True if a word cannot be a path outside of the folder, an assignment or a hidden option. */
 function isInsideText(text: string): boolean {
   return !/^[-/~@]|=|(?:^|\/)\.\.(?:\/|$)/.test(text) && !text.includes('://');
 }

@@ -25,13 +25,14 @@ export interface PolicyCall {
    */
   readonly leadsTo?: string | undefined;
   /**
-   * For a call that writes: the name on the real path that makes git run or obey the file, if known,
-   * such as the folder of `core.hooksPath`. A broad rule does not cover such a file.
+   * The name in the real path because of which git runs the file or reads it as settings. Set only for a
+   * call that writes, and if known. An example is the folder of `core.hooksPath`. A broad rule does not
+   * cover such a file.
    */
   readonly obeyedName?: string | undefined;
   /**
-   * Whether another program implements the tool, such as an MCP server. Then the policy does not
-   * take it for a tool of this package, whatever its name is. Default: false.
+   * Whether another program implements the tool, for example an MCP server. The policy then does not
+   * treat it as a tool of this package, whatever its name is. Default: false.
    */
   readonly isRemote?: boolean | undefined;
 }
@@ -88,7 +89,7 @@ function decidePaths(
   const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;
-  // The person who decides must see the file that the call uses, whichever path was decisive.
+  // The person who decides must see the file that the call uses, whichever of the two paths was decisive.
   return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
@@ -100,7 +101,7 @@ function decideByTool(
   return deciding && rulingFromRule(deciding, tool);
 }
 
-/** Returns the path of a call: `.` if it is missing, undefined if it is not a string. */
+/** Returns the path of a call. It is `.` if the path is missing, and undefined if it is not a string. */
 export function pathOf(call: PolicyCall): string | undefined {
   const fields = fieldsOf(call);
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
@@ -124,8 +125,8 @@ function unclearInput({ tool }: PolicyCall): PolicyDecision {
 }
 
 /**
- * Decides on a command line with the rules of its tool. Each command in the line is decided on
- * separately, and the strictest decision applies to the line.
+ * Decides on a command line with the rules of its tool. The function decides on each command in the line
+ * separately. The strictest decision applies to the line.
  */
 function decideCommand(
   rules: readonly CompiledRule[],
@@ -148,8 +149,8 @@ function decideCommand(
 }
 
 /**
- * Whether a line has git without a rule, and a command that does more than read. Only lines that
- * just read get an environment in which git runs no programs of the repository.
+ * True if a line has a git command without a rule, and also a command that does more than read. Only a
+ * line that just reads gets an environment in which git runs no programs of the repository.
  */
 function isGitMixed(
   rulings: readonly PartDecision[],
@@ -160,8 +161,9 @@ function isGitMixed(
 }
 
 /**
- * Whether a rule lets the line change the folder, and the line has a command whose paths or
- * repository are checked. They are checked in the root, so they would be others.
+ * True if a rule lets the line change the folder, and the line also has a command whose paths or
+ * repository are checked. The check uses the root, but after the change the command would use other
+ * paths.
  */
 function isElsewhere(
   rulings: readonly PartDecision[],
@@ -177,17 +179,20 @@ function isElsewhere(
 
 const folderCommands: ReadonlySet<string> = new Set(['cd', 'chdir', 'pushd', 'popd']);
 
-/** Whether a command may change to a folder other than the root. */
+/** True if a command may change to a folder other than the root. */
 function changesFolder(words: readonly Word[], root: string): boolean {
   if (!folderCommands.has(words[0]?.text ?? '')) return false;
   const [target = ''] = parseReadOnlyCommand(words)?.paths.map(({ path }) => path) ?? [];
-  // With `..` after a link, the shell may get to another folder.
+  // If the path has `..` after a link, the shell may reach another folder.
   return target === '' || target.includes('..') || lexicalPath(root, target).shown !== '.';
 }
 
 interface CommandContext {
   readonly root: string;
-  /** Recognizes a command that only reads paths that tools may read without asking. */
+  /**
+   * Returns the parsed command if it only reads paths that tools may read without asking. Otherwise
+   * undefined.
+   */
   readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
 }
 
@@ -232,8 +237,8 @@ function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
 }
 
 /**
- * Returns why to ask although a rule allows the command. A rule for exactly this line leaves no
- * doubt.
+ * Returns the reason to ask although a rule allows the command. Undefined if there is none. A rule for
+ * exactly this line leaves no doubt.
  */
 function reasonForDoubt(
   rules: readonly CompiledRule[],
@@ -277,9 +282,9 @@ export interface PathCall {
   readonly path: LexicalPath;
   /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
-  /** Whether only names are shown, but no content. Default: false. */
+  /** Whether only names are shown and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
-  /** As in `PolicyCall`. */
+  /** The same as in `PolicyCall`. */
   readonly obeyedName?: string | undefined;
 }
 
@@ -310,7 +315,8 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
 
 function protectionOf(call: PathCall): Protection | undefined {
   const { kind, path, isNamesOnly = false, obeyedName } = call;
-  // The tool `edit` shows lines of the file if it does not find a text.
+  // For a write the read protection applies too, because the tool `edit` shows lines of the file if it
+  // does not find a text.
   if (kind === 'write')
     return (
       writeProtection(path.shown) ??
@@ -322,8 +328,8 @@ function protectionOf(call: PathCall): Protection | undefined {
 }
 
 /**
- * Whether a rule allows a protected path on purpose: it names the path, or it allows everything
- * that all tools do.
+ * True if a rule allows a protected path on purpose. Such a rule names the path, or allows everything for
+ * all tools.
  */
 function isMeantFor({ rule, about }: CompiledRule, protection: Protection): boolean {
   const { decision, exact = false, yields = false, path, tool } = rule;
@@ -333,7 +339,10 @@ function isMeantFor({ rule, about }: CompiledRule, protection: Protection): bool
   return path !== undefined && globNames(path, protection);
 }
 
-/** Outside the root, only a rule with an absolute path can allow a call. */
+/**
+ * True if a rule applies to the path. Outside of the root, only a rule with an absolute path can allow a
+ * call.
+ */
 function matchesPathRule({ about, rule, matchesPath }: CompiledRule, path: LexicalPath): boolean {
   if (about === 'tool') return path.isInside || rule.decision !== 'allow';
   return about === 'path' && matchesPath(path);
@@ -349,7 +358,7 @@ function defaultRuling(what: string, { kind, path }: PathCall): PolicyDecision {
   return { decision: 'allow', reason: `${what} is inside the workspace` };
 }
 
-/** Whether a rule may deny something inside a folder. */
+/** True if a rule may deny a path inside the folder. */
 function isDeniedBelow({ rule, about }: CompiledRule, { shown, absolute }: LexicalPath): boolean {
   const { path: glob = '', exact = false, decision } = rule;
   if (about !== 'path' || decision !== 'deny') return false;
@@ -373,22 +382,23 @@ export interface PolicyDecision {
   readonly decision: Approval;
   readonly reason: string;
   /**
-   * What the caller must still check, because the policy does not look at files: where the paths
-   * of a command lead, and what its program or the repository would run. `approveByPolicy` does.
+   * The commands that the caller must still check, because the policy does not read files. The caller has
+   * to check where their paths lead, and which programs the command or the repository would run.
+   * `approveByPolicy` does this.
    */
   readonly readOnlyCommands?: readonly ReadOnlyCommand[] | undefined;
 }
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** Returns the strictest decision. Of equal ones, the first. */
+/** Returns the strictest decision. Of equally strict ones, it returns the first. */
 function strictest<Ruling extends PolicyDecision>(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
 /**
- * Returns the rule that decides: one that denies, otherwise the last one. If the last one yields, a
- * rule that asks takes precedence over it.
+ * Returns the rule that decides. A rule that denies has precedence. Otherwise the last rule decides. If
+ * the last rule yields, a rule that asks has precedence over it.
  */
 function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
   const last = fitting.at(-1);

@@ -5,17 +5,19 @@ import type { LexicalPath } from '../workspace/match-path.ts';
 import { type Protection, readProtection } from './protected-paths.ts';
 
 /**
- * Returns why reading a path needs a question, by its name or by its place. Use it for everything
- * that reads, so that no way of reading shows what another one asks about.
+ * Returns the reason why reading a path needs an approval, because of its name or its place. All code
+ * that reads files must use this function. Otherwise one tool could show a file for which another tool
+ * has to ask.
  */
 export function secretProtection(path: LexicalPath): Protection | undefined {
   return readProtection(path.shown) ?? homeProtection(path, 'read');
 }
 
 /**
- * Returns why a path of the home folder or the system needs a question. It matters if the workspace
- * contains the home folder: the sandbox hides and protects these places, and the other tools must
- * not reach them either. A workspace that is inside such a place is not protected from itself.
+ * Returns the reason why a path of the home folder or the system needs an approval. It matters if the
+ * workspace contains the home folder. The sandbox hides and protects these places, so the other tools
+ * must not reach them either. If the workspace itself is inside such a place, its files are not
+ * protected.
  */
 export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protection | undefined {
   const { keys, startUp } = currentPlaces();
@@ -27,7 +29,7 @@ export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protec
   return undefined;
 }
 
-/** Returns the path and the folders above it, up to the workspace, in small letters. */
+/** Returns the path and the folders above it, up to the workspace, in lower case. */
 function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly string[] {
   const isRoot = shown === '' || shown === '.';
   const count = isInside ? (isRoot ? 0 : shown.split('/').length) : absolute.split('/').length;
@@ -45,7 +47,10 @@ interface Places {
 
 let known: Places | undefined;
 
-/** A search asks for each file, so the lists are kept until the home folder changes. */
+/**
+ * Returns the protected places. A search calls this for each file, so the lists are kept until the home
+ * folder changes.
+ */
 function currentPlaces(): Places {
   const homes = `${homedir()}\0${process.env['HOME'] ?? ''}`;
   if (known?.homes === homes) return known;

@@ -15,10 +15,10 @@ export interface CommandPart {
 }
 
 /**
- * Whether a rule matches a command. A rule that allows matches only if the line is fully
- * understood, and for some commands only known arguments. A rule that asks or denies matches more
- * loosely: with options between its words, with another path to the program, and in any letter
- * case, because some file systems ignore case.
+ * True if a rule matches a command. A rule that allows matches only if the line is fully understood. For
+ * some commands it matches only known arguments. A rule that asks or denies matches more loosely. It
+ * accepts options between its words, another path to the program, and any letter case, because some file
+ * systems ignore case.
  */
 export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
@@ -30,7 +30,7 @@ export function matchesCommand({ rule, about, words }: CompiledRule, part: Comma
   );
 }
 
-/** Whether a rule would allow a command if it covered its further arguments. */
+/** True if a rule would allow the command without its further arguments. */
 export function almostMatchesCommand(
   { rule, about, words }: CompiledRule,
   part: CommandPart,
@@ -44,9 +44,9 @@ function beginsWith(words: readonly string[], part: CommandPart): boolean {
 }
 
 /**
- * What to check before a command runs that a prefix rule allows. The rule says what the command may
- * do. It does not say that the repository may make git run programs, or that a program of the
- * folder may replace a known one.
+ * Returns the checks that are needed before a command runs that a prefix rule allows. The rule covers the
+ * command itself. It does not cover programs that the repository makes git run, or a program of the
+ * folder that replaces a known one.
  */
 export function checksOfRule(
   { rule, about, words }: CompiledRule,
@@ -56,7 +56,8 @@ export function checksOfRule(
   const [program = ''] = words;
   const isGit = program === 'git';
   const read = parseReadOnlyCommand(part.words);
-  // A rule of a file for `cat` may be meant for paths elsewhere. Git is about the repository.
+  // A configured rule for `cat` may be meant for paths outside of the root, so its paths are not checked.
+  // For git the paths are always checked, because its rules are about the repository.
   if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
@@ -67,12 +68,12 @@ export function checksOfRule(
   return { program, paths, isGit, mayBeInside: !isGit, gitUse, remote };
 }
 
-/** Git commands that change the repository and never use a remote. */
+/** The git commands that change the repository and never use a remote. */
 const localGitCommands: ReadonlySet<string> = new Set(['add', 'commit']);
 
 /**
- * Whether a rule that asks or denies may match. It is unknown which options take a value, so words
- * after an option may be its value.
+ * True if a rule that asks or denies may match. It is unknown which options take a value, so a word after
+ * an option may be its value.
  */
 export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
   const { rule, about, words } = compiled;
@@ -82,7 +83,7 @@ export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): bool
 }
 
 /**
- * Compares the words of a rule with a command. Between the words, only options may appear. With
+ * True if the words of a rule match a command. Only options may appear between the words. With
  * `anything`, any words may follow an option.
  */
 function looksLike(

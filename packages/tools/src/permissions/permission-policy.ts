@@ -22,42 +22,44 @@ export interface PolicyData {
   readonly root: string;
   /** The configured rules. Default: none. */
   readonly rules?: readonly PermissionRule[] | undefined;
-  /** Rules that were decided in this session. They come after `rules`. */
+  /** The rules that were decided in this session. They come after `rules`. Default: none. */
   readonly remembered?: readonly PermissionRule[] | undefined;
-  /** What other tools do. A tool of unknown kind needs a rule to be allowed. */
+  /**
+   * The kinds of other tools, by name. A tool of unknown kind needs a rule to be allowed. Default: none.
+   */
   readonly kinds?: Readonly<Record<string, ToolKind>> | undefined;
   /**
-   * Whether the search tools leave out denied paths (`exclude: policy.deniedPaths(name)`). Then a
+   * Whether the search tools leave out denied paths (`exclude: policy.deniedPaths(name)`). If they do, a
    * denied path below the searched folder is no reason to ask. Default: false.
    */
   readonly searchesSkipDenied?: boolean | undefined;
   /**
-   * Whether read-only commands inside the root are allowed without a rule: `ls`, `grep`, `git
-   * status` and similar, with known options, on paths that tools may read. The policy itself does
-   * not resolve links; `approveByPolicy` checks where they lead. Default: false.
+   * Whether read-only commands inside the root are allowed without a rule. Examples are `ls`, `grep` and
+   * `git status`, with known options, on paths that tools may read. The policy itself does not resolve
+   * links, but `approveByPolicy` checks where they lead. Default: false.
    */
   readonly freeReading?: boolean | undefined;
 }
 
 /**
- * Decides which tool calls are allowed. A rule that denies always wins. Of the other rules that
- * match, the last one decides, and remembered rules come after the configured ones. If no rule
- * matches, reading inside the root is allowed, and everything else is asked for.
+ * Decides which tool calls are allowed. A rule that denies always has precedence. Of the other rules that
+ * match, the last one decides, and remembered rules come after the configured ones. If no rule matches,
+ * reading inside the root is allowed, and everything else needs an approval.
  *
- * A command line is allowed if each command in it is allowed and it contains nothing but plain
- * commands. With a redirection, a substitution or similar syntax it is asked for, unless a rule
- * allows the whole tool or exactly that line. Denying commands is not a security boundary, because
- * one program can start another; allowing only a few commands is. Path rules apply to tools that
- * take a path, because the policy cannot know what a command does with files. A command that names
- * a denied path is asked for.
+ * A command line is allowed if each command in it is allowed and it contains nothing but plain commands.
+ * With a redirection, a substitution or similar syntax the line needs an approval, unless a rule allows
+ * the whole tool or exactly that line. Denying commands is not a security boundary, because one program
+ * can start another. Allowing only a few commands is one. Path rules apply to tools that take a path,
+ * because the policy cannot know what a command does with files. A command that names a denied path needs
+ * an approval.
  */
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
   readonly remembered: readonly PermissionRule[];
-  /** Decides about a call. */
+  /** Returns the decision on a tool call, with the reason. */
   decide(call: PolicyCall): PolicyDecision;
   /**
-   * Returns the same policy with one more rule for this session. `ruleFor` gives the narrowest rule
+   * Returns the same policy with one more rule for this session. Use `ruleFor` to get the narrowest rule
    * for a call.
    */
   remember(rule: PermissionRule): PermissionPolicy;
@@ -66,15 +68,18 @@ export interface PermissionPolicy extends PolicyData {
    * neither.
    */
   ruleFor(call: PolicyCall, decision: Approval): PermissionRule;
-  /** Whether tools may read a path, or search everything below it, without asking. */
+  /** Returns true if tools may read a path, or search everything below it, without asking. */
   mayRead(path: ReadPath): boolean;
-  /** Paths that a tool must not see, for the `exclude` option of the search tools. */
+  /** Returns the paths that a tool must not see, for the `exclude` option of the search tools. */
   deniedPaths(tool: string): readonly string[];
 }
 
 const maxRemembered = 1000;
 
-/** A policy is also the data of a policy, so its methods are known too. */
+/**
+ * The names of the options. A policy itself can be passed as data, so the names of its methods are
+ * included.
+ */
 const optionNames: OptionNames<PermissionPolicy> = {
   ...{ root: true, rules: true, remembered: true, kinds: true },
   ...{ searchesSkipDenied: true, freeReading: true },
@@ -84,9 +89,17 @@ const optionNames: OptionNames<PermissionPolicy> = {
 /**
  * Creates a permission policy from rules.
  *
- * @example const policy = permissionPolicy({ root: workspace.root, rules: [ { tool: 'bash',
- * command: 'git status', decision: 'allow' }, { path: '.env', decision: 'deny' }, ], });
+ * @example
+ * ```ts
+ * const policy = permissionPolicy({
+ *   root: workspace.root,
+ *   rules: [
+ *     { tool: 'bash', command: 'git status', decision: 'allow' },
+ *     { path: '.env', decision: 'deny' },
+ *   ],
+ * });
  * policy.decide({ tool: 'bash', input: { command: 'git status && rm -rf /' } }).decision; // 'ask'
+ * ```
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
@@ -132,7 +145,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
   };
 }
 
-/** Appends the rule, because the last rule decides, and removes an equal one. */
+/** Appends the rule, because the last rule decides. An equal rule before it is removed. */
 function withRule(
   rules: readonly PermissionRule[],
   rule: PermissionRule,

@@ -3,29 +3,29 @@ import picomatch from 'picomatch';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { splitCommand } from './split-command.ts';
 
-/** What to do with certain tool calls. A rule matches a call if all its fields match. */
+/** A rule that decides about certain tool calls. It matches a call if all its fields match. */
 export interface PermissionRule {
   /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
   readonly tool?: string | undefined;
   /**
-   * A glob of paths, relative to the root or absolute: `src/**`, `/etc/**`. A glob without a slash
-   * matches names in any folder: `.env`. The rule applies to tools that take a path.
+   * A glob of paths, relative to the root or absolute, such as `src/**` or `/etc/**`. A glob without a
+   * slash, such as `.env`, matches names in any folder. The rule applies to tools that take a path.
    */
   readonly path?: string | undefined;
-  /** The first words of a command: `git status`. The rule applies to tools that run commands. */
+  /** The first words of a command, such as `git status`. The rule applies to tools that run commands. */
   readonly command?: string | undefined;
   /**
-   * Whether `path` is one path instead of a glob, and `command` one whole line instead of its
-   * beginning. Default: false.
+   * Whether `path` is one path and not a glob, and `command` one whole line and not only its beginning.
+   * Default: false.
    */
   readonly exact?: boolean | undefined;
   readonly decision: Approval;
   /**
-   * Whether the rule gives way: it does not apply where another rule asks, nor to files inside
-   * `.git`. Used for broad approvals. Default: false.
+   * Whether other rules have precedence. If true, the rule does not apply where another rule asks, nor to
+   * files inside `.git`. It is used for broad approvals. Default: false.
    */
   readonly yields?: boolean | undefined;
-  /** The reason, shown to the model or the person. */
+  /** The reason, which the model or the user sees. */
   readonly reason?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
   matchesTool(name: string): boolean;
-  /** What the rule is about: paths, commands, or the whole tool. */
+  /** The subject of the rule: paths, commands, or the whole tool. */
   readonly about: 'path' | 'command' | 'tool';
   matchesPath(path: LexicalPath): boolean;
   /** The words that a command has to begin with. */

@@ -35,6 +35,36 @@ test.for(
   expect(decision).toBe('ask');
 });
 
+// Other agents, hooks of git, debuggers, version managers and build servers obey these files.
+test.for(
+  lines(`opencode.json opencode.jsonc .opencode/plugin/a.js .kiro/hooks/a.json .roo/mcp.json .roomodes
+    crush.json .crush.json .crush/a .sl/config .continue/config.yaml .trae/mcp.json .amazonq/a.json
+    .augment/a .junie/mcp.json .kilocode/mcp.json .qwen/settings.json .factory/a .goose/a .goosehints
+    .clinerules/a.md .aider.model.settings.yml .agents/a .rovodev/a .copilot/a .github/hooks/a.json
+    .github/agents/a.md .github/prompts/a.md _darcs/prefs/defaults .pijul/config .bzr/branch.conf
+    .lfsconfig lefthook.toml lefthook-local.yml .lefthook.yaml .lefthook/pre-commit/a.sh
+    .overcommit.yml .pre-commit-config.yml .pre-commit-hooks.yaml .git-hooks/pre-commit .huskyrc.json
+    .lintstagedrc lint-staged.config.js .simple-git-hooks.cjs .devcontainer.json .vs/tasks.vs.json
+    .fleet/run.json .nova/a a.sublime-project .vimspector.json .lvimrc .local.vimrc
+    .ycm_extra_conf.py .gdbinit .lldbinit .pdbrc .irbrc .pryrc .Rprofile .Renviron .autoenv.zsh
+    .mise/config.toml mise.local.toml .config/mise/config.toml .rtx.toml .prototools .sdkmanrc
+    .pnp.cjs .pnp.loader.mjs bunfig.toml .bunfig.toml .bundle/config .condarc pip.conf
+    .drone.yml .woodpecker.yaml .woodpecker/a.yml .cirrus.yml bitbucket-pipelines.yml .appveyor.yml
+    .gitea/workflows/a.yml .forgejo/workflows/a.yml .semaphore/a.yml .gitlab-ci.yaml
+    .travis.yaml azure-pipelines.yaml cloudbuild.yaml`),
+)('18.77: attack: a broad rule does not write %s, which runs code', async (path) => {
+  const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+  expect(decision).toBe('ask');
+});
+
+test.for(lines('src/pipeline.yml docs/agents/a.md crush/a.ts package.json Makefile AGENTS.md'))(
+  '18.77: a broad rule writes %s',
+  async (path) => {
+    const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+    expect(decision).toBe('allow');
+  },
+);
+
 // Git takes a folder with HEAD, objects and refs for a repository, with the settings in it.
 test.for(['HEAD', 'sub/HEAD', 'sub/head'])(
   'attack 39: a broad rule does not write %s, which makes the folder a repository',

@@ -1,26 +1,28 @@
 import { compileGlob } from '../workspace/compile-glob.ts';
 
-/** Why a path needs a question, and the part of it that is the reason. */
+/** The reason why a path needs an approval, and the part of the path that causes it. */
 export interface Protection {
-  /** The segment that makes the path special: `.git`, `.env.local`. */
+  /** The part of the path that makes it special, such as `.git` or `.env.local`. */
   readonly segment: string;
   readonly why: 'runs_code' | 'secret';
 }
 
 /**
- * Returns why writing a path needs a question although a broad rule allows it: a program that the
- * user runs later, such as git, a shell, an editor or a package manager, would run what is written.
+ * Returns the reason why writing a path needs an approval even if a broad rule allows it. A program that
+ * the user runs later would run the file. Such programs are git, shells, editors and package managers.
  */
 export function writeProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
   const segment =
     segments.find((name) => codeFolders.has(name)) ??
-    lastIf(segments, (name) => codeFiles.has(name) || codeEndings.test(name)) ??
+    lastIf(segments, (name) => codeFiles.has(name) || codePatterns.some((one) => one.test(name))) ??
     endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
 }
 
-/** Returns why reading a path needs a question: its name is one that usually holds secrets. */
+/**
+ * Returns the reason why reading a path needs an approval. Files with such a name usually hold secrets.
+ */
 export function readProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
   const isPublic = lastIf(segments, (name) => publicNames.test(name)) !== undefined;
@@ -34,36 +36,59 @@ export function readProtection(path: string): Protection | undefined {
 
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/));
 
-/** Folders whose content programs run or obey, at any depth. */
+/** The names of folders whose content programs run or use as settings, at any depth. */
 const codeFolders = setOf(
-  `.git git~1 .hg .jj .svn .millrace .claude .codex .cursor .gemini .husky .githooks .vscode .idea
-  .zed .helix .windsurf .opencode .vim .emacs.d .devcontainer .cargo .mvn .yarn .circleci .buildkite .ssh .aws .gnupg .kube .docker .azure`,
+  `.git git~1 .hg .jj .sl .svn .bzr .pijul _darcs .husky .githooks .git-hooks .lefthook
+  .lefthook-local .millrace .claude .codex .cursor .gemini .windsurf .opencode .crush .kiro .roo
+  .kilocode .clinerules .continue .trae .amazonq .augment .junie .qwen .factory .goose .agents
+  .rovodev .copilot .vscode .vs .idea .fleet .nova .zed .helix .vim .emacs.d .devcontainer .cargo
+  .mvn .yarn .bundle .mise .circleci .buildkite .woodpecker .semaphore .ssh .aws .gnupg .kube .docker
+  .azure`,
 );
 
 /**
- * Files that programs run or obey, at any depth. With a `HEAD`, git takes the folder for a
- * repository, and runs what the file `config` beside it names.
+ * The names of files that programs run or use as settings, at any depth. With a `HEAD`, git treats the
+ * folder as a repository. Git then runs the programs that the file `config` beside it names.
  */
 const codeFiles = setOf(
-  `head millrace.json .mcp.json .gitmodules .gitconfig .bashrc .bash_profile .bash_login .bash_logout
-  .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login
-  config.fish .inputrc .envrc .vimrc .exrc .nvimrc .gvimrc .emacs .dir-locals.el .tmux.conf .npmrc
-  .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .netrc .bazelrc rust-toolchain rust-toolchain.toml
-  .tool-versions .mise.toml mise.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml
-  .gitlab-ci.yml .travis.yml azure-pipelines.yml jenkinsfile .nvim.lua .aider.conf.yml .cursorrules
-  .windsurfrules .clinerules .xprofile .xinitrc .xsession .pam_environment .screenrc`,
+  `head millrace.json .mcp.json opencode.json opencode.jsonc crush.json .crush.json .roomodes
+  .kilocodemodes .goosehints .cursorrules .windsurfrules .gitmodules .gitconfig .lfsconfig
+  .overcommit.yml .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+  .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login config.fish .inputrc .envrc .autoenv
+  .autoenv.zsh .vimrc .exrc .nvimrc .gvimrc .lvimrc .local.vimrc .nvim.lua .vimspector.json
+  .ycm_extra_conf.py .emacs .dir-locals.el .devcontainer.json .tmux.conf .screenrc .xprofile .xinitrc
+  .xsession .pam_environment .gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .renviron .npmrc .yarnrc
+  .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs bunfig.toml .bunfig.toml .pypirc pip.conf .condarc
+  .netrc .bazelrc rust-toolchain rust-toolchain.toml .tool-versions .prototools .sdkmanrc .rtx.toml
+  jenkinsfile`,
 );
-const codeEndings = /\.code-workspace$/;
+/** Files with several spellings: projects of editors, lists of hooks, and jobs of build servers. */
+const codePatterns = [
+  /\.(?:code-workspace|sublime-project)$/,
+  /^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$/,
+  /^\.pre-commit-(?:config|hooks)\.ya?ml$/,
+  /^\.(?:husky|lintstaged)rc(?:\.\w+)?$/,
+  /^(?:husky|lint-staged)\.config\.\w+$/,
+  /^\.?simple-git-hooks\.\w+$/,
+  /^\.aider\..*\.ya?ml$/,
+  /^\.?mise(?:\.[\w-]+)?\.toml$/,
+  /^\.?(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor)\.ya?ml$/,
+  /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild)\.ya?ml$/,
+];
 
-/** Two or three names that follow each other, at any depth. */
+/** Two or three names in a row, at any depth, that have the same effect. */
 const codeChains = setOf(
-  `.github/workflows .github/actions .config/fish .config/git .config/nvim .config/helix
+  `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .gitea/workflows
+  .forgejo/workflows .config/fish .config/git .config/nvim .config/helix .config/mise
   .config/millrace .config/autostart .config/systemd .config/environment.d .config/direnv
   .local/bin`,
 );
 
 const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');
-/** Settings of git, also of submodules and worktrees, and copies of them. Addresses have passwords. */
+/**
+ * Matches the settings of git, also of submodules and worktrees, and copies of them. The addresses in
+ * them can contain passwords.
+ */
 const gitSettings = /^config(?:\W|$)/;
 const secretChains = setOf(
   `.git/config .config/gcloud .config/gh .config/rclone .config/millrace .local/share/millrace
@@ -79,19 +104,21 @@ const secretFiles = setOf(
 );
 const secretEndings =
   /(?:^\.env[._-]|\.env$|\.pem$|\.key$|\.p12$|\.pfx$|\.jks$|\.keystore$|\.kdbx$|\.ppk$|\.tfvars(?:\.json)?$|\.tfstate(?:\.\d+)?$)/;
-/** `prod.env.local`. Other endings, such as `config.env.ts`, are code. */
+/**
+ * Matches names such as `prod.env.local`. Files with other endings, such as `config.env.ts`, are code.
+ */
 const environmentName =
   /\.env\.(?:local|dev|development|test|ci|stage|staging|prod|production|secrets?|private)$/;
 const serviceAccountName =
   /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|-firebase-adminsdk-.*\.json$/;
 const historyName = /^\.[a-z0-9_]+_history$/;
-/** Endings that editors and people add to a copy of a file. */
+/** Matches endings that editors and people add to a copy of a file. */
 const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)+$/;
-/** Private keys have no file extension. */
+/** Matches the names of private keys, which have no file extension. */
 const privateKeyName = /^id_[a-z0-9_-]+$/;
 const clientSecretName = /^client_secret.*\.json$/;
 const exampleName = /(?:^|[._-])(?:example|sample|template|dist|defaults)(?:$|[._-])/;
-/** Names that are public also in a folder of secrets. */
+/** Matches names that are public even in a folder of secrets. */
 const publicNames = /\.pub$|^known_hosts$/;
 
 const secretPatterns = [
@@ -112,14 +139,14 @@ function isSecretName(name: string): boolean {
 }
 
 /**
- * Some file systems ignore letter case, and some ignore invisible characters. Both are left out, so
- * that no other spelling of a name escapes.
+ * Returns the segments of a path in a normal form. Some file systems ignore letter case, and some ignore
+ * invisible characters. Both are removed, so that another spelling of a name is still found.
  */
 function segmentsOf(path: string): readonly string[] {
   return (
     path
       .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
-      // First to capitals, because some letters have several small forms.
+      // The text is converted to upper case first, because some letters have several lower-case forms.
       .toUpperCase()
       .toLowerCase()
       .split('/')
@@ -135,7 +162,7 @@ function lastIf(
   return name !== undefined && isSpecial(name) ? name : undefined;
 }
 
-/** Returns the last name of the first chain in the path. */
+/** Returns the last name of the first chain that the path contains. */
 function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): string | undefined {
   return segments.find((_, at) =>
     [2, 3].some((length) =>
@@ -145,8 +172,9 @@ function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): s
 }
 
 /**
- * Whether a glob names a segment, so that the rule was written for it: `.git/**` names `.git`, and
- * `.env*` names `.env.local`. A segment of wildcards only, such as `**`, names nothing.
+ * True if a glob names the segment, which means that the rule was written for it. For example, `.git/**`
+ * names `.git`, and `.env*` names `.env.local`. A part that has only wildcards, such as `**`, names
+ * nothing.
  */
 export function globNames(glob: string, { segment }: Protection): boolean {
   return glob

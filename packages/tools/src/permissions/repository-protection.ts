@@ -1,19 +1,19 @@
 import { basename } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import { isBelow, realPathOf } from '../sandbox/protected-paths.ts';
 
-/** Maximum number of workspaces whose folders are known from an earlier search. */
+/** Maximum number of workspaces for which the result of the last search is kept. */
 const maxSearches = 8;
 const searches = new Map<string, RepositorySearch>();
 
 /**
- * Returns the name on a path that makes git run or obey the file, if there is one: the folder of
- * `core.hooksPath`, a repository with another name than `.git`, or a file that settings include. The
- * names of such places do not tell what they are for. Both paths must be real.
+ * Returns the name on a path because of which git runs the file or reads it as settings. It is the folder
+ * of `core.hooksPath`, a repository with another name than `.git`, or a file that settings include. The
+ * names of such places do not show their purpose. Both paths must be real paths.
  *
- * If not all repositories can be found, each file counts as one that git obeys.
+ * If not all repositories can be found, every file counts as such a file.
  */
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
@@ -36,7 +36,10 @@ function searchOf(root: string): RepositorySearch {
   return known;
 }
 
-/** Some file systems ignore letter case. */
+/**
+ * True if a path is the place or is below it. Letter case is ignored, because some file systems ignore
+ * it.
+ */
 function isAtOrBelow(place: string, path: string): boolean {
   const [at, given] = [place.toLowerCase(), path.toLowerCase()];
   return at === given || isBelow(at, given);

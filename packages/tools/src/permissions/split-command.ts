@@ -2,22 +2,23 @@
 export interface Word {
   readonly text: string;
   /**
-   * Whether the shell uses the word unchanged. It may expand other words, for example `*` or `~`.
+   * Whether the shell uses the word unchanged. The shell may expand other words, for example `*` or `~`.
    */
   readonly isPlain: boolean;
 }
 
 interface SplitCommand {
   /**
-   * The words of each simple command. With unsupported syntax they are a guess, which may only be
-   * used to ask or deny.
+   * The words of each simple command. With unsupported syntax they are a guess. The guess may only be
+   * used to ask or to deny.
    */
   readonly parts: readonly (readonly Word[])[];
-  /** The targets of redirections, as far as they are recognized. */
+  /** The targets of redirections that were recognized. */
   readonly targets: readonly Word[];
   /**
-   * The first thing in the line other than words, quotes, `; & && | ||`, line ends and redirections
-   * that change no file (`2>&1`, `2>/dev/null`). Undefined if the line is fully understood.
+   * The first syntax in the line that is not supported. Supported are words, quotes, `; & && | ||`, line
+   * ends, and redirections that change no file (`2>&1`, `2>/dev/null`). Undefined if the line is fully
+   * understood.
    */
   readonly unsupportedSyntax: string | undefined;
 }
@@ -25,8 +26,8 @@ interface SplitCommand {
 const maxLength = 10_000;
 
 /**
- * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports
- * everything else in `unsupportedSyntax`. It never splits a line wrongly without reporting that.
+ * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports everything
+ * else in `unsupportedSyntax`. If it may have split a line wrongly, it always reports that.
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)
@@ -165,8 +166,9 @@ class Splitter {
   }
 
   /**
-   * Skips a redirection that changes no file. The number before it is a word so far, unless it is
-   * quoted or follows other text. Then it is an argument, and the redirection is not skipped.
+   * Skips a redirection that changes no file. Returns false if it changes one. The number before the
+   * redirection was read as a word. If that word is quoted or follows other text, it is an argument, and
+   * the redirection is not skipped.
    */
   #skipHarmlessRedirection(): boolean {
     const start = this.#at - 1;
@@ -202,7 +204,7 @@ class Splitter {
   }
 }
 
-/** `>&1`, `>&2`, `>/dev/null` and `</dev/null`, up to the end of the word. */
+/** Matches `>&1`, `>&2`, `>/dev/null` and `</dev/null`, up to the end of the word. */
 const harmlessRedirection = /(?:>&[12]|>>?[ \t]*\/dev\/null|<[ \t]*\/dev\/null)(?=[ \t\n;&|]|$)/y;
 
 /** Words that the shell treats as syntax at the start of a command. */
@@ -214,14 +216,14 @@ const reserved: ReadonlySet<string> = new Set(
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=/s;
 
-/** Number of leading words that belong to the shell: `if`, `!`, `NAME=value`. */
+/** Returns the number of leading words that belong to the shell, such as `if`, `!` and `NAME=value`. */
 function leadingSyntax(words: readonly string[]): number {
   const first = words.findIndex((word) => !reserved.has(word) && !assignment.test(word));
   return first === -1 ? words.length : first;
 }
 
 /**
- * Programs that run other programs. It is unknown what a command that starts with one of them does.
+ * The programs that run other programs. The effect of a command that starts with one of them is unknown.
  */
 const launchers: ReadonlySet<string> = new Set(
   `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock

@@ -1,24 +1,24 @@
 import { parseJson } from '@millrace/core';
 import type { PermissionRule } from './permission-rule.ts';
 
-/** A rule of an approval that lasts, with the place for which it was granted. */
+/** The rule of an approval that lasts, and the folder for which it was granted. */
 export interface StandingRule {
   readonly rule: PermissionRule;
   /** The real path of the workspace. Undefined in logs of older versions. */
   readonly folder: string | undefined;
-  /** Whether a sandbox confined the commands that the rule is about. */
+  /** Whether a sandbox confined the commands that the rule covers. */
   readonly isConfined: boolean;
 }
 
 /**
- * Returns the `rule` of an approval that lasts. A session can be continued in another folder, and
- * without the sandbox. The rule is another text there, so the approval does not cover calls there.
+ * Returns the `rule` text of an approval that lasts. The text contains the folder. A session can be
+ * continued in another folder, where the text differs, so the approval does not cover calls there.
  */
 export function standingRuleText(rule: PermissionRule, folder: string): string {
   return JSON.stringify({ ...rule, in: folder });
 }
 
-/** Marks a rule for commands that a sandbox confines. Returns other texts unchanged. */
+/** Marks the text of a rule as a rule for commands in a sandbox. Returns other texts unchanged. */
 export function confinedRuleText(text: string): string {
   const parsed = parseJson(text);
   const isRule = parsed.ok && typeof parsed.value === 'object' && parsed.value !== null;

@@ -6,9 +6,9 @@ import { splitCommand } from './split-command.ts';
 import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
- * Suggests a wider rule for a lasting approval: for a known command with any of its known
- * arguments, or for all file changes in the root. Returns undefined if no such rule allows the
- * call, or if it would allow too much.
+ * Returns a wider rule for a lasting approval. It covers a known command with any of its known arguments,
+ * or all file changes in the root. Undefined if no such rule allows the call, or if the rule would allow
+ * too much.
  */
 export function suggestRule(
   policy: PermissionPolicy,
@@ -27,7 +27,7 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
         ...{ tool, command, decision: 'allow', yields: true },
       }));
     case 'write': {
-      // A patch can also delete files, which an approval of all changes does not cover.
+      // A patch can also delete files, and an approval of all changes does not cover that.
       const names = toolsOfKind('write', policy.kinds).filter((name) => name !== 'apply_patch');
       return [{ tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true }];
     }
@@ -37,8 +37,8 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
 }
 
 /**
- * Returns a prefix for each command of the line. The caller takes the first one that is enough to
- * allow the whole line.
+ * Returns a prefix for each command of the line. The caller uses the first prefix that is enough to allow
+ * the whole line.
  */
 function commandPrefixes(line: string): readonly string[] {
   const { parts, unsupportedSyntax } = splitCommand(line);

@@ -1,7 +1,10 @@
-/** What a tool does. `run` executes a `command`. `free` needs no permission. `other` is unknown. */
+/** The kind of a tool. `run` executes a `command`. `free` needs no permission. `other` is unknown. */
 export type ToolKind = PathKind | 'run' | 'free' | 'other';
 
-/** The tool takes a `path` and reads it, searches everything below it, or changes it. */
+/**
+ * The kind of a tool that takes a `path`. The tool reads the path, searches everything below it, or
+ * changes it.
+ */
 export type PathKind = 'read' | 'search' | 'write';
 
 export function isPathKind(kind: ToolKind): kind is PathKind {
@@ -22,24 +25,27 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
 };
 
 /**
- * Names that a tool of an MCP server never gets: those of the tools of this package, and of tools
- * that programs with this package usually have.
+ * The names that a tool of an MCP server never gets. They are the names of the tools of this package, and
+ * of tools that programs with this package usually have.
  */
 export const reservedToolNames: ReadonlySet<string> = new Set([
   ...Object.keys(toolKinds),
   ...['task', 'read_output'],
 ]);
 
-// Registered globally, so that two installed copies of this package agree. A property and not a
-// set of objects, so that a copy of the tool keeps it.
+// The symbol is registered globally, so that two installed copies of this package use the same one. It is
+// a property of the tool and not a set of objects, so that a copy of the tool keeps it.
 const remoteMark = Symbol.for('millrace.tools.remote');
 
-/** Marks a tool that another program implements. Its name says nothing about what it does. */
+/**
+ * Returns the tool with the mark that another program implements it. The name of such a tool does not
+ * show what it does.
+ */
 export function markAsRemote<Given extends object>(tool: Given): Given {
   return { ...tool, [remoteMark]: true };
 }
 
-/** Whether a tool, or the tool that it is a copy of, is implemented by another program. */
+/** True if another program implements the tool, or the tool that it is a copy of. */
 export function isRemoteTool(tool: object): boolean {
   return remoteMark in tool;
 }

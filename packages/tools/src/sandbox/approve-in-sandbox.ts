@@ -12,18 +12,18 @@ import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
 const confinedTool = 'bash';
 
 /**
- * Names for rules on commands that leave the sandbox. No tool can have such a name, and no rule for
- * `bash` or for all tools covers them.
+ * The tool names for rules on commands that leave the sandbox. No tool can have such a name, and rules
+ * for `bash` or for all tools do not cover them.
  */
 export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
 
 type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
 
 /**
- * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because
- * the sandbox lets it change and send nothing. A command that asks for the network or to run outside
- * of the sandbox always needs approval, unless a rule with the tool `bash+network` or `bash+outside`
- * allows it. Use it only if `bashTool` has a sandbox.
+ * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the
+ * sandbox prevents it from changing or sending anything. A command can ask for the network, or to run
+ * outside of the sandbox. It then needs an approval, or a rule with the tool `bash+network` or
+ * `bash+outside`. Use it only if `bashTool` has a sandbox.
  *
  * @example approveInSandbox(() => policy, approveByPolicy(policy, workspace), unaskedReading(() => policy));
  */
@@ -46,17 +46,22 @@ export function approveInSandbox(
   };
 }
 
-/** An approval that lasts, given for commands in the sandbox, does not cover them outside. */
+/**
+ * Returns the decision with a rule for the sandbox only. A lasting approval for commands in the sandbox
+ * must not cover commands outside.
+ */
 function confined(ruling: ApprovalDecision): ApprovalDecision {
   if (typeof ruling === 'string' || ruling.rule === undefined) return ruling;
   return { ...ruling, rule: confinedRuleText(ruling.rule) };
 }
 
 /**
- * Adds the lack of a sandbox to an `approve` function. Each question about a command says that
- * nothing confines it. If there is a sandbox that cannot run (`failed`), rules for `bash` do not
- * allow a command, because they were made for confined commands: it needs approval, or a rule with
- * the tool `bash+outside`. Commands that only read are decided on as before.
+ * Wraps an `approve` function for a system without a sandbox. Each question about a command says that
+ * nothing confines the command.
+ *
+ * If there is a sandbox that cannot run (`failed`), rules for `bash` do not allow a command, because they
+ * were made for confined commands. Such a command needs an approval, or a rule with the tool
+ * `bash+outside`. Commands that only read are decided on as before.
  *
  * @example const found = await findSandbox();
  * if (!found.sandbox) approveUnconfined(() => policy, approveByPolicy(policy, workspace), found);
@@ -91,7 +96,7 @@ export function approveUnconfined(
   };
 }
 
-/** Tells whether a command is allowed without any rule that allows it. */
+/** True if the policy allows a command even without its `allow` rules, because the command only reads. */
 async function isFreeReading(policy: PermissionPolicy, pending: CheckedToolCall): Promise<boolean> {
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
   const strict = permissionPolicy({
@@ -109,8 +114,8 @@ const leavingReasons = {
 } as const;
 
 /**
- * Only a rule that names the permission to leave the sandbox can allow it. A rule with a prefix has
- * the same checks as inside the sandbox: of the repository, of paths and of the program.
+ * Decides on a command that leaves the sandbox. Only a rule that names this permission can allow it. For
+ * a rule with a prefix, the repository, the paths and the program are checked as inside the sandbox.
  */
 async function decideOnLeaving(
   policy: PermissionPolicy,

@@ -4,14 +4,14 @@ import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
 import { type GuardedPath, isBelow } from './protected-paths.ts';
 
-/** What one command may see and change, with all paths resolved. */
+/** The files that one command may see and change. All paths are resolved. */
 export interface BubblewrapView {
   readonly view: SandboxProfile | 'closed';
   readonly root: string;
   readonly network: boolean;
-  /** A folder of the host that is `/tmp` inside. */
+  /** A folder of the host that is mounted as `/tmp`. */
   readonly temporary: string;
-  /** An empty file of the host. */
+  /** An empty file of the host. It is mounted over hidden files. */
   readonly emptyFile: string;
   /** Further folders and files that the command may change. */
   readonly writable: readonly string[];
@@ -24,8 +24,8 @@ export interface BubblewrapView {
 }
 
 /**
- * Returns the arguments of bubblewrap. Later mounts cover earlier ones, so the order is: the disk,
- * hidden places, the workspace, and guarded places in it. The seccomp filter is descriptor 3.
+ * Returns the arguments of bubblewrap. Later mounts cover earlier ones. The order is therefore the disk,
+ * hidden places, the workspace, and guarded places in the workspace. The seccomp filter is descriptor 3.
  */
 export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['command']): string[] {
   const { root, network, limits } = view;
@@ -42,15 +42,16 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     ...(network ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--seccomp', '3'],
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
-    // As root, a process could write settings of the kernel in /proc.
+    // /proc is read-only, because a root process could change settings of the kernel in it.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
-    // A command that nobody approved must leave nothing behind for the next one.
+    // A command that was not approved must not leave files for the next command.
     ...(view.view === 'closed' ? ['--tmpfs', '/tmp'] : ['--bind', view.temporary, '/tmp']),
     ...(view.view === 'closed' ? [] : runtimeFolders(view)),
     ...outside.flatMap((one) => guardArgs(one, view)),
     ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),
     ...inside.flatMap((one) => guardArgs(one, view)),
-    // Opening a device through a mount that allows none fails: "Permission denied".
+    // A hidden file becomes /dev/null. The mount allows no devices, so opening the file fails with
+    // "Permission denied".
     ...view.hide.flatMap((path) => hideArgs(path)),
     ...['--chdir', root, '--', ...withLimits(command, limits)],
   ];
@@ -76,13 +77,13 @@ const systemFolders = [
   'sbin',
   'usr',
 ];
-/** Settings that programs need to start, to show dates and to show the names of users. */
+/** The settings that programs need to start, to show dates and to show the names of users. */
 const systemSettings = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
   ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
 ];
 
-/** Mounts only the programs of the system and the settings that they need. */
+/** Returns the mounts of the programs of the system and the settings that they need. */
 function systemOnly(): readonly string[] {
   const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
   return names.flatMap((name) => {
@@ -96,8 +97,8 @@ function systemOnly(): readonly string[] {
 }
 
 /**
- * Replaces the folders with the sockets of running services. Programs below `/run` and the
- * addresses of the name servers stay.
+ * Returns mounts that replace the folders with the sockets of running services. Programs below `/run` and
+ * the addresses of the name servers stay.
  */
 function runtimeFolders({ network, path }: BubblewrapView): readonly string[] {
   const masked = ['/run', '/var/run', '/var/tmp'].filter((folder) => isRealFolder(folder));
@@ -127,7 +128,7 @@ function guardArgs(
   { path, guard, isFolder }: GuardedPath,
   view: BubblewrapView,
 ): readonly string[] {
-  // In the closed view, only the workspace and the system are there.
+  // The closed view has only the workspace and the system.
   const isThere = [view.root, ...systemFolders.map((name) => `/${name}`)].some(
     (folder) => path === folder || isBelow(folder, path),
   );
@@ -140,7 +141,7 @@ function guardArgs(
     case 'hidden': {
       if (!isFolder) return ['--ro-bind', view.emptyFile, path];
       const holdsRoot = roots(view).some((root) => root === path || isBelow(path, root));
-      // Mounts follow below this folder, so it must be writable until then.
+      // Other places are mounted below this folder later, so it must be writable until then.
       if (holdsRoot) return ['--tmpfs', path];
       return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
     }
@@ -152,7 +153,7 @@ function hideArgs(path: string): readonly string[] {
   return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
 }
 
-/** The environment inside: caches and temporary files go to the private `/tmp`. */
+/** Returns the environment inside the sandbox. Caches and temporary files are in the private `/tmp`. */
 export function sandboxEnv(env: Readonly<Record<string, string>>): Record<string, string> {
   return {
     ...env,
@@ -162,12 +163,13 @@ export function sandboxEnv(env: Readonly<Record<string, string>>): Record<string
   };
 }
 
-/** Variables with which a program loads other code, or behaves differently, before it starts. */
+/** Matches variables that make a program load other code, or behave differently, before it starts. */
 const loaderVariables = /^(?:LD_|MALLOC_)|^(?:GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH)$/;
 
 /**
- * Separates the variables that bubblewrap itself must not get. They are set inside only. The others
- * are not set by arguments, because all users of the machine can see the arguments of a program.
+ * Separates the variables that bubblewrap itself must not get. They are set only inside, by arguments.
+ * The other variables are not passed as arguments, because all users of the machine can see the arguments
+ * of a program.
  */
 export function splitEnv(
   env: Readonly<Record<string, string>>,

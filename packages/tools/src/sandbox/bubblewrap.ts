@@ -17,20 +17,21 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { watchRepositories } from '../git/new-repositories.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { watchRepositories } from '../git/repositories/new-repositories.ts';
+import { PackageRepositories } from '../git/repositories/package-repositories.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
 import { createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
-import { type GuardPlan, planGuards } from './protected-paths.ts';
+import { type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
 
 /**
- * Where bubblewrap can be. PATH is not used, because a repository can put a program of this name
- * into a folder that a package manager adds to PATH.
+ * The paths at which bubblewrap can be. PATH is not used, because a repository can put a program with
+ * this name into a folder that a package manager adds to PATH.
  */
 const programs = [
   '/usr/bin/bwrap',
@@ -56,7 +57,8 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  // The options can name any place. They must not decide whether there is a sandbox.
+  // The probe uses none of the options that name paths. Such an option must not decide whether there is a
+  // sandbox.
   const probed = new Bubblewrap(program, filter, { unixSockets });
   const problem = await probeSandbox(probed);
   probed.close();
@@ -67,12 +69,15 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
 
 const missing = { sandbox: undefined, problem: 'missing' } as const;
 
-/** The files of the host that a sandbox uses. They are removed when this process exits. */
+/**
+ * The files of the host that a sandbox uses. They are removed when the sandbox closes, or when this
+ * process exits.
+ */
 interface SandboxHome {
   readonly folder: string;
   readonly temporary: string;
   readonly emptyFile: string;
-  /** A descriptor of the filter. Its file has no name, so that no command can change it. */
+  /** A file descriptor of the filter. Its file has no name, so no command can change it. */
   readonly filter: number;
   remove(): void;
 }
@@ -83,7 +88,10 @@ function removeHomes(): void {
   for (const remove of homes) remove();
 }
 
-/** Creates the files where no command that may change the folders `away` can replace them. */
+/**
+ * Creates the files in a place where no command can replace them. `away` are the folders that commands
+ * may change.
+ */
 function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
   const folder = createPrivateFolder('millrace-sandbox-', away, 'files');
   const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
@@ -101,7 +109,7 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // A command has made a folder that cannot be removed.
+      // The folder could not be removed, because a command has changed its permissions.
     }
   };
   if (homes.size === 0) process.once('exit', removeHomes);
@@ -119,15 +127,19 @@ class Bubblewrap implements Sandbox {
   readonly network: boolean;
   readonly #program: string;
   readonly #filter: Uint8Array;
-  /** Usually one. A workspace that contains it needs another. */
+  /**
+   * The files of the host. Usually there is one set. A workspace that contains these files needs another
+   * set.
+   */
   readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;
   /**
-   * The plans of workspaces in which commands run now. A second command uses the plan of the first,
-   * because a running command could deceive a new check.
+   * The plans of workspaces in which commands are running. A second command uses the plan of the first
+   * one, because a running command could manipulate a new check.
    */
   readonly #plans = new Map<string, SharedPlan>();
   readonly #repositories = new RepositorySearch();
+  readonly #packages = new PackageRepositories(this.#repositories);
 
   constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
     this.#program = program;
@@ -143,7 +155,10 @@ class Bubblewrap implements Sandbox {
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
     const { temporary, emptyFile } = home;
-    const plan = this.#enter(root, writable, view === 'workspace');
+    const canChange = view === 'workspace';
+    // Also waits until what the last command created is checked.
+    const packages = canChange ? await this.#packages.find(root) : [];
+    const plan = this.#enter(root, { writable, canChange, packages });
     try {
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
@@ -161,18 +176,18 @@ class Bubblewrap implements Sandbox {
           request.command,
         ),
       ];
-      // Each command reads the filter from the start, so each needs a descriptor of its own.
+      // Each command reads the filter from the start, so each needs a separate descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
-      const canChange = view === 'workspace';
       const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
-      const search = this.#repositories;
-      const created = canChange && watchRepositories({ root, known: plan.repositories, search });
+      const watch = { root, search: this.#repositories, packages: this.#packages };
+      const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
       const finish = async () => {
         closeSync(filter);
         try {
           const changed = names.finish();
-          // Before the next command gets a plan, in which these repositories would be known.
+          // The repositories are checked before the next command gets a plan, because that plan would
+          // treat them as known.
           return [...changed, ...(created ? await created.finish() : [])];
         } finally {
           this.#leave(root, plan);
@@ -188,6 +203,10 @@ class Bubblewrap implements Sandbox {
       this.#leave(root, plan);
       throw error;
     }
+  }
+
+  settled(): Promise<void> {
+    return this.#packages.settled();
   }
 
   close(): void {
@@ -207,8 +226,14 @@ class Bubblewrap implements Sandbox {
     return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
   }
 
-  /** A command that can change nothing needs no search for repositories, and deceives no check. */
-  #enter(root: string, writable: readonly string[], canChange: boolean): SharedPlan {
+  /**
+   * Returns the plan of a workspace and counts its users. A command that cannot change anything needs no
+   * search for repositories, and it cannot manipulate a check.
+   */
+  #enter(
+    root: string,
+    { writable, canChange, packages }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'>,
+  ): SharedPlan {
     const known = this.#plans.get(root);
     if (known !== undefined) {
       known.users++;
@@ -218,7 +243,7 @@ class Bubblewrap implements Sandbox {
     const places = { ...keyPlaces(process.env), hide, protect, programs };
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
-    const guards = planGuards({ ...folders, ...places, canChange, repositories });
+    const guards = planGuards({ ...folders, ...places, canChange, repositories, packages });
     const plan = { ...guards, users: 1 };
     if (canChange) this.#plans.set(root, plan);
     return plan;

@@ -31,6 +31,7 @@ function agentIn(root: string) {
   const envs: SandboxRequest['env'][] = [];
   const sandbox: Sandbox = {
     ...{ name: 'bubblewrap', profile: 'workspace', network: false, close: () => {} },
+    settled: async () => {},
     prepare: async ({ command: [program = '', ...args], env, view }) => {
       views.push(view);
       envs.push(env);

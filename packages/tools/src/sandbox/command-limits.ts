@@ -3,7 +3,7 @@ import type { SandboxLimits, SandboxRequest } from '../contract/sandbox.ts';
 /** The limits of one command, with the defaults filled in. */
 export type CommandLimits = { readonly [Name in keyof SandboxLimits]-?: number };
 
-/** Fills in the defaults. */
+/** Returns the limits with the defaults filled in. */
 export function commandLimits(given: SandboxLimits = {}): CommandLimits {
   return {
     processes: given.processes ?? 4096,
@@ -13,8 +13,9 @@ export function commandLimits(given: SandboxLimits = {}): CommandLimits {
 }
 
 /**
- * Returns a command that sets the limits and then runs the given command. A limit that the system
- * has set lower stays. Shells use different letters for the number of processes.
+ * Returns a command that sets the limits and then runs the given command. If the system has a lower
+ * limit, that limit stays. Shells use different letters for the number of processes, so the script tries
+ * both.
  */
 export function withLimits(
   command: SandboxRequest['command'],

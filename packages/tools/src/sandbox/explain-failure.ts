@@ -1,9 +1,9 @@
 import type { SandboxRequest } from '../contract/sandbox.ts';
 
-/** How a failed command was confined. */
+/** A failed command, and how it was confined. */
 export interface FailedCommand {
   readonly command: string;
-  /** The end of its output. */
+  /** The end of the command's output. */
   readonly output: string;
   readonly exitCode: number | null;
   readonly view: NonNullable<SandboxRequest['view']>;
@@ -19,19 +19,19 @@ const deniedErrors =
 const missingErrors = /no such file or directory|ENOENT|command not found|not a git repository/i;
 
 /**
- * Exit codes for a failed connection. `curl -s` and `wget -q` print nothing else. The command is in
- * the line, not necessarily at its start.
+ * The exit codes for a failed connection. They are needed because `curl -s` and `wget -q` print no
+ * message. The program may be anywhere in the line.
  */
 const connectionExitCodes: readonly (readonly [program: RegExp, codes: readonly number[]])[] = [
   [/(?:^|[\s;&|(/])curl\s/, [5, 6, 7, 28]],
   [/(?:^|[\s;&|(/])wget\s/, [4]],
 ];
 
-/** Maximum length of the output that is searched for error messages. */
+/** Maximum length of the output that is searched for error messages, in characters. */
 const maxSearched = 20_000;
 
 /**
- * Returns a note for the model if a command probably failed because of the sandbox, and tells how
+ * Returns a note for the model if a command probably failed because of the sandbox. The note explains how
  * to ask for more. The messages of programs are the only evidence, so the note says "may".
  */
 export function explainFailure({
@@ -69,7 +69,7 @@ function isConnectionExit(command: string, exitCode: number | null): boolean {
   );
 }
 
-/** Tells the model what commands can do, as a part of the description of the tool. */
+/** Returns a text for the model about what commands can do. It is a part of the tool's description. */
 export function describeSandbox(view: 'workspace' | 'read-only', network: boolean): string {
   const changes =
     view === 'workspace'

@@ -53,6 +53,39 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  test.for(['.husky/_', '.husky/_/', './tools/hooks/_'])(
+    '18.77: attack: a command changes hooks that those in %s run',
+    async (named, context) => {
+      const agent = await attackAgent(user, context);
+      const hooks = join(named, '..');
+      agent.write(agent.workspace, {
+        ...repository('.git'),
+        '.git/config': `[core]\n\thooksPath = ${named}\n`,
+        [join(hooks, '_/pre-commit')]: 'good',
+        [join(hooks, 'pre-commit')]: 'good',
+      });
+      await agent.run(
+        spoil(...['_/pre-commit', 'pre-commit', 'new'].map((one) => join(hooks, one))),
+      );
+      for (const name of ['_/pre-commit', 'pre-commit'])
+        expect(readFileSync(join(agent.workspace, hooks, name), 'utf8')).toBe('good');
+      expect(readdirSync(join(agent.workspace, hooks))).toEqual(['_', 'pre-commit']);
+    },
+  );
+
+  test.for(['.sl/config', '.git/sl/config', '_darcs/prefs/defaults', '.pijul/config'])(
+    '18.77: attack: a command creates or changes %s',
+    async (path, context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, repository('.git'));
+      await agent.run(spoil(path));
+      expect(existsSync(join(agent.workspace, path))).toBe(false);
+      agent.write(agent.workspace, { [path]: 'good' });
+      await agent.run(spoil(path));
+      expect(readFileSync(join(agent.workspace, path), 'utf8')).toBe('good');
+    },
+  );
+
   test.for(['remotes', 'branches'])(
     'attack 2: a command names a folder with hooks as a remote in .git/%s',
     async (name, context) => {
@@ -66,6 +99,42 @@ describe.for(sandboxUsers)('as %s', (user) => {
       expect(readdirSync(join(agent.workspace, '.git', name))).toEqual(['other']);
     },
   );
+
+  test.for([
+    ['in the workspace', '.git', 'exec touch evil'],
+    ['with a short name and blanks', '.git', 'pick 0 a\\n \\t x touch evil'],
+    ['in a folder below', 'vendor/lib/.git', 'exec touch evil'],
+    ['in a bare repository', 'vendor/lib.git', 'exec touch evil'],
+    ['in a new repository', 'new/.git', 'exec touch evil'],
+  ] as const)('18.84: attack: a command prepares a rebase %s', async ([, git, list], context) => {
+    const agent = await attackAgent(user, context);
+    const known = ['.git', 'vendor/lib/.git', 'vendor/lib.git'].map(repository);
+    agent.write(agent.workspace, Object.assign({}, ...known));
+    const text = await agent.run(
+      `[ -e ${git} ] || git init -q new; mkdir ${git}/rebase-merge; printf '${list}\n' > ${git}/rebase-merge/git-rebase-todo`,
+    );
+    expect(text).toContain('rebase-merge');
+    const todo = join(agent.workspace, git, 'rebase-merge/git-rebase-todo');
+    expect(existsSync(todo)).toBe(false);
+  });
+
+  test('18.84: attack: a link leads to the list of a rebase', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository('.git'));
+    await agent.run(
+      'mkdir r; echo "exec touch evil" > r/git-rebase-todo; ln -s ../r .git/rebase-merge',
+    );
+    expect(existsSync(join(agent.workspace, '.git/rebase-merge'))).toBe(false);
+  });
+
+  test('18.84: a rebase without commands stays', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository('.git'));
+    await agent.run(
+      'mkdir .git/rebase-merge; echo "pick 0123456 exec a" > .git/rebase-merge/git-rebase-todo',
+    );
+    expect(existsSync(join(agent.workspace, '.git/rebase-merge/git-rebase-todo'))).toBe(true);
+  });
 
   test('attack 2: a command changes the list of a rebase that has begun', async (context) => {
     const agent = await attackAgent(user, context);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
 

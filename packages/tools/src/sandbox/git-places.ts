@@ -1,32 +1,36 @@
 import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
+import { bareNames } from '../git/repositories/read-folder.ts';
 import {
-  bareNames,
   type FoundRepository,
   maxRepositories,
   type RepositorySearch,
   tooManyRepositories,
-} from '../git/repository-search.ts';
+} from '../git/repositories/repository-search.ts';
 
 /**
- * Places in the workspace that make git run programs: settings and hooks of the repository, of its
- * submodules and of its worktrees, of repositories in folders below, files that make git look for
- * the settings somewhere else, and places that the settings name. The workspace can be a folder of
- * a repository, so the settings of repositories above it count too. With `creates`, missing folders
- * are created, because git accepts empty ones. Throws a `SandboxError` if it cannot find all of them.
+ * Returns the places in the workspace that can make git run programs:
+ *
+ * - The settings and hooks of the repository, its submodules, its worktrees, and repositories in inner
+ *   folders.
+ * - Files that make git search for the settings in another place.
+ * - Places that the settings name.
+ *
+ * The workspace can be inside a repository, so the settings of repositories above it count too. Throws
+ * a `SandboxError` if not all places can be found.
  */
 export function gitPlaces(
   root: string,
   repositories: RepositorySearch,
-  { creates = false }: { readonly creates?: boolean } = {},
+  { creates = false, packages = [] }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
   const search = { root, found, pinned, creates, seen: new Set<string>() };
   const git = join(root, '.git');
-  // With a HEAD, git can take the workspace itself for a repository.
+  // With a HEAD, git can treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
   found.add(head);
   if (entryOf(head) !== undefined)
@@ -38,7 +42,9 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  const below = repositories.find(root);
+  const searched = repositories.find(root);
+  const isNew = ({ folder }: FoundRepository) => !searched.some((one) => one.folder === folder);
+  const below = [...searched, ...packages.filter(isNew)];
   for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
@@ -46,26 +52,41 @@ export function gitPlaces(
   return { guarded: [...found], pinned: [...pinned], below };
 }
 
+interface PlaceOptions {
+  /** Whether missing folders are created, because git accepts empty ones. Default: false. */
+  readonly creates?: boolean | undefined;
+  /** The repositories in folders with packages. Default: none. */
+  readonly packages?: readonly FoundRepository[] | undefined;
+}
+
 /**
- * Settings of other systems for version control, relative to a workspace. Mercurial and Jujutsu run
- * programs that these name, also for commands that only show something.
+ * The settings of other version control systems, relative to a workspace. These systems run programs
+ * that the files name, most of them even for commands that only show something. Sapling has its
+ * settings in `.git/sl` if it uses a repository of git.
  */
 export const otherSettings: readonly string[] = [
   ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
   ...['.jj/repo/config.toml', '.jj/config.toml', '.jj/workspace-config.toml'],
+  ...['.sl/config', '.sl/hgrc', '.sl/sharedpath', '.git/sl/config', '.git/sl/hgrc'],
+  ...['_darcs/prefs/defaults', '.pijul/config'],
 ];
 
-/** The places of git in a workspace, as absolute paths. They need not exist. */
+/** The places of git in a workspace, as absolute paths. The paths may not exist. */
 export interface GitPlaces {
-  /** No command may change or create them. */
+  /** The paths that no command may change or create. */
   readonly guarded: readonly string[];
-  /** No command may move or remove them. Otherwise git places would no longer be found. */
+  /**
+   * The paths that no command may move or remove. Otherwise the places of git would no longer be found.
+   */
   readonly pinned: readonly string[];
-  /** The repositories in folders below. */
+  /** The repositories in inner folders. */
   readonly below: readonly FoundRepository[];
 }
 
-/** Git refuses a repository of another user, which everybody could create in a folder like `/tmp`. */
+/**
+ * True if git would use a repository with this owner. Git refuses a repository of another user, because
+ * any user can create one in a folder like `/tmp`.
+ */
 function isOwn(path: string, root: string): boolean {
   const entry = entryOf(path);
   return entry !== undefined && [process.getuid?.(), 0, entryOf(root)?.uid].includes(entry.uid);
@@ -84,7 +105,7 @@ interface Search {
   readonly seen: Set<string>;
 }
 
-/** Adds the repository of a folder. `.git` can be a folder, or a file that names one. */
+/** Adds the repository of a folder. Its `.git` can be a folder, or a file that names a folder. */
 function addWorktree(worktree: string, search: Search): void {
   const git = join(worktree, '.git');
   const entry = entryOf(git);
@@ -95,7 +116,10 @@ function addWorktree(worktree: string, search: Search): void {
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
 
-/** A folder without these names is no repository, so a command must not remove or rename them. */
+/**
+ * Adds a bare repository. A folder without these names is not a repository, so a command must not remove
+ * or rename them.
+ */
 function addBare(folder: string, search: Search): void {
   for (const path of bareNames.map((name) => join(folder, name)))
     if (entryOf(path) !== undefined) search.pinned.add(path);
@@ -105,21 +129,21 @@ function addBare(folder: string, search: Search): void {
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, seen } = search;
   if (seen.has(git)) return;
-  // Each repository can name two others, by `gitdir` and `commondir`.
+  // Each repository can name two others, with `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
   seen.add(git);
   const at = (name: string) => join(git, name);
   const common = contentOf(at('commondir'))?.trim();
-  // Git takes settings and hooks of a linked worktree from the common folder.
+  // For a linked worktree, git takes settings and hooks from the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
   const isInside = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   }
-  // The last two are old places of remotes. Of a remote that is a folder, `git push` runs the hooks.
+  // The last two are old places of remotes. If a remote is a folder, `git push` runs its hooks.
   for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
-  // A rebase that has begun runs the commands of its list when it continues.
+  // A rebase in progress runs the commands of its list when it continues.
   for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   const text = contentOf(at('config'));
@@ -129,7 +153,10 @@ function addRepository(git: string, worktree: string, search: Search): void {
     addNamed(file, { folders: [worktree, git], home: homedir(), found, read: new Set() });
 }
 
-/** The configuration files of the user and of the system. Their relative paths are in the workspace. */
+/**
+ * Returns the configuration files of the user and of the system. A relative path in such a file is
+ * relative to the workspace.
+ */
 function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const home = homedir();
   const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
@@ -139,7 +166,10 @@ function userConfigFiles(env: Readonly<Record<string, string | undefined>>): rea
 }
 
 interface NamedSearch {
-  /** Git runs most hooks in the worktree, and those of `git push` in the repository. */
+  /**
+   * The worktree and the repository. Git runs most hooks in the worktree, but the hooks of `git push` in
+   * the repository.
+   */
   readonly folders: readonly [worktree: string, git: string];
   readonly home: string;
   readonly found: Set<string>;
@@ -149,13 +179,13 @@ interface NamedSearch {
 /** Maximum number of files that one configuration includes. */
 const maxIncluded = 50;
 
-/** Adds the folders of hooks and the further files that a configuration file names. */
+/** Adds the hook folders and the further files that a configuration file names. */
 function addNamed(file: string, search: NamedSearch): void {
   const { folders, home, found, read } = search;
   if (read.has(file) || read.size > maxIncluded) return;
   read.add(file);
   const settings = readGitSettings(contentOf(file) ?? '');
-  // A repository can have its worktree somewhere else.
+  // A repository can have its worktree in another folder.
   const worktrees = settings
     .filter(({ section, key }) => section === 'core' && key === 'worktree')
     .map(({ value }) => resolve(folders[1], value));
@@ -164,7 +194,8 @@ function addNamed(file: string, search: NamedSearch): void {
     // `~user/` and `%(prefix)/` lead to places of the system.
     if (path === '' || /^[~%]/.test(path)) continue;
     if (section === 'core' && key === 'hookspath')
-      for (const folder of [...folders, ...worktrees]) found.add(resolve(folder, path));
+      for (const folder of [...folders, ...worktrees])
+        found.add(withoutHelpers(resolve(folder, path)));
     if ((section === 'include' || section === 'includeif') && key === 'path') {
       const included = resolve(dirname(file), path);
       found.add(included);
@@ -173,7 +204,12 @@ function addNamed(file: string, search: NamedSearch): void {
   }
 }
 
-/** Returns undefined if nothing is there, or if this user cannot reach it. */
+/** In `.husky/_`, husky puts hooks that run the file of the same name in the folder above. */
+function withoutHelpers(hooks: string): string {
+  return basename(hooks) === '_' ? dirname(hooks) : hooks;
+}
+
+/** Returns the file status. Undefined if the path does not exist, or if this user cannot reach it. */
 export function entryOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -182,7 +218,10 @@ export function entryOf(path: string): Stats | undefined {
   }
 }
 
-/** A file `.git` can name a path through a link, and nothing may be created elsewhere. */
+/**
+ * True if the path is a folder inside the root. A `.git` file can name a path through a link, and no
+ * folder may be created outside of the root.
+ */
 function isFolderInside(path: string, root: string): boolean {
   try {
     return lstatSync(path).isDirectory() && `${realpathSync(path)}${sep}`.startsWith(root + sep);
@@ -195,17 +234,17 @@ function createFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch {
-    // The folder cannot be created here, and neither by a command.
+    // The folder cannot be created here, so a command cannot create it either.
   }
 }
 
-/** Maximum size of a file of git that is read. */
+/** Maximum size of a git file that is read, in bytes. */
 const maxBytes = 1_048_576;
 
-/** Returns undefined if there is no file, or if it is too large. */
+/** Returns the content of a file. Undefined if there is no file, or if it is too large. */
 function contentOf(path: string): string | undefined {
   try {
-    // A link to a file is followed, as git does.
+    // Like git, this follows a link to a file.
     const entry = statSync(path, { throwIfNoEntry: false });
     return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
   } catch {

@@ -40,7 +40,7 @@ const keysInHome: readonly string[] = [
   ...['.cargo/credentials.toml', '.m2/settings.xml', '.m2/settings-security.xml'],
   ...['.gradle/gradle.properties', '.nuget/NuGet/NuGet.Config', '.composer/auth.json'],
   ...['.config/composer/auth.json', '.config/pypoetry/auth.toml'],
-  // Other agents.
+  // The settings of other agents, which can contain keys.
   ...['.claude', '.claude.json', '.codex', '.gemini', '.cursor', '.config/github-copilot'],
   // Histories.
   ...['.bash_history', '.zsh_history', '.zhistory', '.sh_history', '.histfile', '.python_history'],
@@ -104,17 +104,17 @@ const startUpInHome: readonly string[] = [
   ...['.ipython', '.Rprofile', '.irbrc', '.pryrc', '.gdbinit', '.lldbinit', '.yarnrc'],
 ];
 
-/** Places of the file system that need care, as absolute paths. They need not exist. */
+/** Places of the file system that need protection, as absolute paths. The paths may not exist. */
 export interface KeyPlaces {
-  /** Neither readable nor writable. */
+  /** The places that commands can neither read nor write. */
   readonly keys: readonly string[];
-  /** Not writable, even if the home folder is below the workspace. */
+  /** The places that commands cannot write, even if the home folder is below the workspace. */
   readonly startUp: readonly string[];
 }
 
-/** Returns the places of the user that runs this process. */
+/** Returns the protected places of the user that runs this process. */
 export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
-  // HOME can differ from the home folder that the system knows.
+  // HOME can differ from the home folder that the system has for the user.
   const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => home.startsWith('/'));
   const inHomes = (names: readonly string[]) =>
     homes.flatMap((home) => names.map((name) => join(home, name)));

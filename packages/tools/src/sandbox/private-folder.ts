@@ -4,16 +4,19 @@ import { isAbsolute, join } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { isBelow } from './protected-paths.ts';
 
-/** Tells whether a path is outside of all these folders. All paths must be real. */
+/** True if a path is outside of all these folders. All paths must be real paths. */
 export function isAway(path: string, folders: readonly string[]): boolean {
   return !folders.some((folder) => folder === path || isBelow(folder, path));
 }
 
 /**
- * Creates a folder that only this user can open, outside of the folders `away`, which commands may
- * change. Otherwise a command could replace what the agent puts there. Returns its real path.
- * `files`: it can take large files. `pipes`: it stays small, so it can be in memory. The sandbox
- * shows no command the folders of the host in memory.
+ * Creates a folder that only this user can open, and returns its real path. The folder is outside of
+ * `away`, the folders that commands may change. Otherwise a command could replace the files that the
+ * agent puts there.
+ *
+ * With `files`, the folder is on a disk if possible, because it can get large files. With `pipes`, it
+ * stays small, so it is in memory if possible. Commands in the sandbox do not see the memory folders of
+ * the host.
  */
 export function createPrivateFolder(
   prefix: string,
@@ -29,7 +32,7 @@ export function createPrivateFolder(
       const real = realpathSync(place);
       if (isAway(real, away)) return mkdtempSync(join(real, prefix));
     } catch {
-      // It does not exist, or this user cannot write there. The next one may do.
+      // The place does not exist, or this user cannot write there. The next place is tried.
     }
   }
   throw new SandboxError(

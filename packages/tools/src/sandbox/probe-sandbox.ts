@@ -4,8 +4,8 @@ import type { Sandbox } from '../contract/sandbox.ts';
 const probeTimeoutMs = 5000;
 
 /**
- * Runs a program in the strictest view, because an installed sandbox may be forbidden here. Returns
- * the problem, if there is one.
+ * Runs a program in the strictest view of the sandbox. An installed sandbox may be forbidden on this
+ * system. Returns the problem, or undefined if the sandbox works.
  */
 export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined> {
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;

@@ -1,31 +1,34 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import type { FoundRepository, RepositorySearch } from '../git/repository-search.ts';
+import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
-/** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
+/**
+ * A path, and what a confined command must not do with it. `pinned` means that the command must not move
+ * or remove it.
+ */
 export interface GuardedPath {
   readonly path: string;
   readonly guard: 'hidden' | 'read-only' | 'pinned';
   readonly isFolder: boolean;
 }
 
-/** A name that a mount cannot guard, because nothing or a symbolic link is there. */
+/** A name that a mount cannot guard, because the path does not exist or is a symbolic link. */
 export interface WatchedName {
   readonly path: string;
-  /** The target of the link, or undefined if nothing may be there. */
+  /** The target of the link. Undefined if the path must not exist. */
   readonly link: string | undefined;
 }
 
 /**
- * A place that a mount guards only as long as no program outside of the sandbox replaces it. The
- * kernel then removes the mount: git writes its settings to a new file and renames that.
+ * A place that a mount guards only until a program outside of the sandbox replaces it, because the kernel
+ * then removes the mount. Git, for example, writes its settings to a new file and renames it.
  */
 export interface KeptPlace {
   readonly path: string;
   readonly guard: 'read-only' | 'pinned';
-  /** The file as it was before a command ran. Undefined for a folder and for a large file. */
+  /** The content of the file before a command ran. Undefined for a folder and for a large file. */
   readonly file: KeptFile | undefined;
 }
 
@@ -34,46 +37,49 @@ export interface KeptFile {
   readonly mode: number;
 }
 
-/** How the places of one workspace are guarded. */
+/** The plan that describes how the places of one workspace are guarded. */
 export interface GuardPlan {
-  /** Parents come before their children. */
+  /** The guarded paths. Parents come before their children. */
   readonly guarded: readonly GuardedPath[];
   readonly watched: readonly WatchedName[];
   readonly kept: readonly KeptPlace[];
   /**
-   * The permissions of folders that hold such places, parents first. A command can change them, and
-   * then this process could not reach the places.
+   * The permissions of folders that contain such places, parents first. A command can change these
+   * permissions, and this process could then not reach the places.
    */
   readonly modes: ReadonlyMap<string, number>;
   /** The repositories in folders of the workspace. */
   readonly repositories: readonly FoundRepository[];
 }
 
-interface PlanOptions {
+/** Options of `planGuards`. */
+export interface PlanOptions {
   readonly root: string;
   /** Whether the command can change the workspace. */
   readonly canChange: boolean;
   readonly repositories: RepositorySearch;
-  /** Real paths that commands can change, the workspace included. */
+  /** The repositories in folders with packages. */
+  readonly packages: readonly FoundRepository[];
+  /** The real paths that commands can change, including the workspace. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
   readonly startUp: readonly string[];
-  /** As `SandboxOptions.hide`. */
+  /** The same as `SandboxOptions.hide`. */
   readonly hide: readonly string[];
-  /** As `SandboxOptions.protect`. */
+  /** The same as `SandboxOptions.protect`. */
   readonly protect: readonly string[];
-  /** As `SandboxOptions.programs`. */
+  /** The same as `SandboxOptions.programs`. */
   readonly programs: readonly string[];
 }
 
 /**
- * Finds out how each place has to be guarded now. Nothing may run in the workspace meanwhile,
- * because a process there could replace a path between the check and the mount.
+ * Returns the plan for guarding all places in their current state. No command may run in the workspace at
+ * the same time, because it could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, repositories, writable, keys, startUp, hide } = options;
+  const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
-  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
+  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true, packages }) : noPlaces;
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
   );
@@ -87,7 +93,7 @@ export function planGuards(options: PlanOptions): GuardPlan {
 
 const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
 
-/** A link can lead to another link. The kernel gives up after 40. */
+/** Maximum number of links that are followed one after the other. The kernel has the same limit. */
 const maxLinks = 40;
 
 class Planner {
@@ -95,8 +101,8 @@ class Planner {
   readonly #guarded = new Map<string, GuardedPath>();
   readonly #watched = new Map<string, WatchedName>();
   /**
-   * Places that no program may replace while a command runs. With `read-only` the earlier content is
-   * restored, with `pinned` the command is only stopped.
+   * The places that no program may replace while a command runs. With `read-only`, the earlier content is
+   * restored. With `pinned`, the command is only stopped.
    */
   readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
@@ -105,7 +111,7 @@ class Planner {
     this.#writable = writable;
   }
 
-  /** Guards a path. Nothing may be created there if it does not exist. */
+  /** Guards a path. If the path does not exist, no command may create it. */
   guard(path: string, as: GuardReason, links = 0): void {
     const base = this.#writable.find((folder) => isBelow(folder, path));
     if (base === undefined) return as === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
@@ -127,7 +133,7 @@ class Planner {
         return;
       }
       const isLast = index === names.length - 1;
-      // Nothing can be created below a file as long as the file stays.
+      // No path can be created below a file while the file stays.
       const isGuarded = isLast || !entry.isDirectory();
       this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
       if (isGuarded && checksLinks) checkHardLinks(at, entry.isDirectory());
@@ -137,7 +143,10 @@ class Planner {
     }
   }
 
-  /** A folder that this user cannot enter would seem to be empty, but a command can open it again. */
+  /**
+   * Stores the permissions of a folder. Throws if this user cannot enter the folder. The folder would
+   * seem to be empty, but a command can make it accessible again.
+   */
   #keepMode(folder: string, entry: Stats | undefined): void {
     if (entry === undefined) return;
     this.#modes.set(folder, entry.mode & 0o7777);
@@ -150,7 +159,7 @@ class Planner {
     });
   }
 
-  /** Outside of the writable folders nothing can be created or replaced. */
+  /** Hides a path outside of the writable folders. Commands cannot create or replace anything there. */
   #hideElsewhere(path: string, links: number): void {
     const entry = entryOf(path);
     if (entry === undefined) return;
@@ -178,8 +187,8 @@ class Planner {
       }
       return false;
     };
-    // What is below a hidden folder does not exist for the command. What is below a read-only
-    // folder needs no guard, and a mount for a pinned path would make it writable again.
+    // Paths below a hidden folder do not exist for the command. Paths below a read-only folder need no
+    // guard, and a mount for a pinned path would make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
@@ -195,8 +204,8 @@ class Planner {
   }
 
   /**
-   * Tells whether a path is visible although a folder above it is hidden: a writable folder between
-   * them is mounted again. A project can hide the folder above the workspace without being trusted.
+   * True if a path is visible although a folder above it is hidden. That is so if a writable folder
+   * between them is mounted again. An untrusted project can hide the folder above the workspace.
    */
   #isShown(path: string, { path: above, guard }: GuardedPath): boolean {
     const isBetween = (folder: string) =>
@@ -205,14 +214,14 @@ class Planner {
   }
 }
 
-/** Why a path is guarded. */
+/** The reason why a path is guarded. */
 type GuardReason = 'read-only' | 'program' | 'settings' | 'pinned' | 'hidden';
 
 interface GuardKind {
   readonly guard: GuardedPath['guard'];
-  /** What happens if another program replaces the place. Undefined: nothing. */
+  /** What happens if another program replaces the place. Undefined if nothing happens. */
   readonly kept: KeptPlace['guard'] | undefined;
-  /** Whether a file with a second name is refused. */
+  /** Whether a file with several hard links is refused. */
   readonly checksLinks: boolean;
 }
 
@@ -222,7 +231,8 @@ const guards: Readonly<Record<GuardReason, GuardKind>> = {
   settings: { guard: 'read-only', kept: undefined, checksLinks: true },
   program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
   pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
-  // Other programs replace files with keys, and what they hold cannot be guessed.
+  // Other programs replace files with keys, and the right content cannot be guessed, so it is not
+  // restored.
   hidden: { guard: 'hidden', kept: 'pinned', checksLinks: false },
 };
 
@@ -231,7 +241,10 @@ const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
 /** Maximum number of files in a guarded folder that are checked for hard links. */
 const maxChecked = 1000;
 
-/** A file with a second name in the workspace could be changed through that name. */
+/**
+ * Throws if a guarded file has several hard links. A command could change the file through a second name
+ * in the workspace.
+ */
 function checkHardLinks(path: string, isFolder: boolean): void {
   const paths = isFolder
     ? readdirSync(path)
@@ -250,7 +263,7 @@ function checkHardLinks(path: string, isFolder: boolean): void {
   });
 }
 
-/** Maximum size of a file that is kept to restore it. */
+/** Maximum size of a file that is kept for restoring, in bytes. */
 const maxKeptBytes = 1_048_576;
 
 function keptFile(path: string): KeptFile | undefined {
@@ -263,7 +276,7 @@ function keptFile(path: string): KeptFile | undefined {
   }
 }
 
-/** Tells whether a path is below a folder. The folder itself is not. */
+/** True if a path is below a folder. False for the folder itself. */
 export function isBelow(folder: string, path: string): boolean {
   const inside = relative(folder, path);
   return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);

@@ -58,6 +58,18 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(read(agent, '.git/config')).toContain('bare = false');
   });
 
+  test('18.78: attack: a command redirects git push after git has replaced .git/config', async (context) => {
+    const agent = await attackAgent(user, context);
+    const remote = `${config}[remote "origin"]\n\turl = https://example.com/a\n`;
+    agent.write(agent.workspace, { ...repository, '.git/config': remote });
+    const redirect = '[remote "origin"]\\n\\tpushurl = https://evil.example/a\\n';
+    const attack = agent.run(wait('.git/config', redirect));
+    await replaceLater(agent, '.git/config', `${remote}[branch "main"]\n\tremote = origin\n`);
+    expect(await attack).toContain('It was stopped by the sandbox');
+    expect(read(agent, '.git/config')).not.toContain('evil');
+    expect(read(agent, '.git/config')).toContain('example.com');
+  });
+
   test('attack: a hidden .git/config stays guarded after git has replaced it', async (context) => {
     const agent = await attackAgent(user, context);
     agent.write(agent.workspace, repository);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
 import { type SandboxExecView, sandboxExecProfile } from './sandbox-exec.ts';

@@ -8,8 +8,9 @@ import type {
   SandboxRequest,
   SandboxSearch,
 } from '../contract/sandbox.ts';
-import { watchRepositories } from '../git/new-repositories.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { watchRepositories } from '../git/repositories/new-repositories.ts';
+import { PackageRepositories } from '../git/repositories/package-repositories.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from './command-limits.ts';
 import { gitPlaces, otherSettings } from './git-places.ts';
 import { keyPlaces } from './key-places.ts';
@@ -18,7 +19,7 @@ import { isBelow, realPathOf } from './protected-paths.ts';
 
 const program = '/usr/bin/sandbox-exec';
 
-/** Checks whether the sandbox of macOS can run here, and returns one that uses it. */
+/** Checks whether the sandbox of macOS can run here, and returns a sandbox that uses it. */
 export async function findSandboxExec(options: SandboxOptions): Promise<SandboxSearch> {
   if (!existsSync(program)) {
     const reason = `${program} does not exist`;
@@ -38,14 +39,17 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const limits = commandLimits(options.limits);
   const search = new RepositorySearch();
+  const packages = new PackageRepositories(search);
   const prepareWith = async (
     { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
     request: SandboxRequest,
   ): Promise<PreparedCommand> => {
     const { root, view = profile } = request;
     const { keys, startUp } = keyPlaces(process.env);
-    const ofGit = view === 'workspace' ? gitPlaces(root, search) : undefined;
-    const created = ofGit && watchRepositories({ root, known: ofGit.below, search });
+    const canChange = view === 'workspace';
+    const known = canChange ? await packages.find(root) : [];
+    const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
+    const created = ofGit && watchRepositories({ root, known: ofGit.below, search, packages });
     const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
     const text = sandboxExecProfile({
       ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
@@ -62,8 +66,10 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       finish: async () => (await created?.finish()) ?? [],
     };
   };
-  const common = { name: 'sandbox-exec', profile, network, close } as const;
-  // The options can name any place. They must not decide whether there is a sandbox.
+  const settled = () => packages.settled();
+  const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
+  // The probe uses none of the options, because an option can name any path. Such a path must not decide
+  // whether there is a sandbox.
   const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });
   if (problem === undefined)
     return { sandbox: { ...common, prepare: (request) => prepareWith(options, request) } };
@@ -77,7 +83,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   };
 }
 
-/** What a profile permits, with absolute paths. */
+/** The permissions that a profile describes, with absolute paths. */
 export interface SandboxExecView {
   readonly root: string;
   readonly view: SandboxProfile | 'closed';
@@ -91,19 +97,19 @@ export interface SandboxExecView {
   readonly git: readonly string[];
 }
 
-/** Folders that the closed view hides, except for the workspace. */
+/** The folders that the closed view hides. The workspace stays visible. */
 const personalFolders = ['/Users', '/Volumes', '/private/var', '/private/tmp', '/private/etc'];
 const devices = ['/dev/null', '/dev/zero', '/dev/stdout', '/dev/stderr', '/dev/dtracehelper'];
 
 /**
- * Returns the profile for macOS. The last rule that matches decides, so refusals follow
- * permissions. A rule covers a path also if nothing is there yet.
+ * Returns the profile for macOS. The last matching rule decides, so rules that deny come after rules that
+ * allow. A rule also covers a path that does not exist yet.
  */
 export function sandboxExecProfile(view: SandboxExecView): string {
   const { root, network, unixSockets, temporary } = view;
   const isClosed = view.view === 'closed';
   const writable = view.view === 'workspace' ? [root, ...view.writable] : [];
-  // The profile is about real paths, and a `.git` can be a link.
+  // The profile matches real paths, and a `.git` can be a link, so both paths are included.
   const named = [...view.git, ...view.git.flatMap(besideConfig), ...view.protected];
   const guarded = [...new Set([...named, ...named.map(realPathOf)])];
   const parents = new Set(guarded.flatMap((path) => foldersBetween(root, path)));
@@ -124,13 +130,14 @@ export function sandboxExecProfile(view: SandboxExecView): string {
     ...['(deny appleevent-send)', '(deny lsopen)', '(deny system-privilege)', '(deny mach-priv*)'],
     '(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.securityd"))',
     '(deny file-write*)',
-    // A command that nobody approved must leave nothing behind for the next one.
+    // A command that was not approved must not leave files for the next command.
     rule('allow file-write*', 'subpath', [...(isClosed ? [] : [temporary]), ...writable]),
     rule('allow file-write*', 'literal', devices),
-    // Not the terminals of the user (`/dev/ttys…`), which would obey what a command writes.
+    // The terminals of the user (`/dev/ttys…`) are not included, because they would interpret what a
+    // command writes.
     '(allow file-write* (literal "/dev/tty") (regex #"^/dev/fd/"))',
     rule('deny file-write*', 'subpath', guarded),
-    // Otherwise a command could move a parent folder away and put another one in its place.
+    // Without this rule, a command could move a parent folder away and put another one in its place.
     rule('deny file-write-unlink', 'literal', [root, ...parents]),
     ...(isClosed
       ? [
@@ -150,12 +157,12 @@ function rule(action: string, filter: 'literal' | 'subpath', paths: readonly str
   return filters.length === 0 ? '' : `(${action} ${filters.join(' ')})`;
 }
 
-/** Quotes a path for the profile language, in which a backslash escapes. */
+/** Quotes a path for the profile language, in which a backslash is the escape character. */
 function quote(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-/** Further places of a repository, whose settings are guarded. They need not exist. */
+/** Returns further places of a repository whose settings are guarded. The paths may not exist. */
 function besideConfig(place: string): readonly string[] {
   if (basename(place) !== 'config') return [];
   const names = ['hooks', 'config.worktree', 'modules', 'worktrees'];

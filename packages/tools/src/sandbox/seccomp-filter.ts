@@ -1,9 +1,9 @@
 import { endianness } from 'node:os';
 
-// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each
-// system call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances
-// (8 bits each) and a constant (32 bits). The filter reads `struct seccomp_data`: the number of the
-// call at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
+// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each system
+// call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances (8 bits
+// each) and a constant (32 bits). The filter reads `struct seccomp_data`. It has the number of the call
+// at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
 
 interface Instruction {
   readonly code: number;
@@ -28,32 +28,33 @@ const refuse = (errno: number) => answer(0x00050000 + errno);
 const [notPermitted, noSuchCall] = [1, 38];
 
 interface Architecture {
-  /** `AUDIT_ARCH_…` of the kernel. */
+  /** The kernel's constant `AUDIT_ARCH_…` of the architecture. */
   readonly audit: number;
-  /** Numbers from here on belong to another calling convention. */
+  /** The first number that belongs to another calling convention. Calls from here on are refused. */
   readonly maxCall: number;
   readonly socket: number;
   readonly socketpair: number;
   readonly ioctl: number;
   readonly clone: number;
-  /** Calls that set the permissions of a file, and the argument with them. */
+  /** The calls that set the permissions of a file, with the index of the argument that holds them. */
   readonly modes: readonly (readonly [call: number, mode: number])[];
-  /** Calls that open a file, and the arguments with the flags and the permissions. */
+  /** The calls that open a file, with the indexes of the arguments for the flags and the permissions. */
   readonly opens: readonly (readonly [call: number, flags: number, mode: number])[];
-  /** Calls that differ between the architectures; see `refusedEverywhere`. */
+  /** The refused calls whose numbers differ between the architectures. See also `refusedEverywhere`. */
   readonly refused: readonly number[];
 }
 
 /**
- * Tracing (ptrace, process_vm_*, kcmp), keys, mounts and roots, namespaces, kernel modules and
- * images, swap, clocks, files by handle, and events of the whole system.
+ * The numbers of system calls by architecture. The refused calls are for tracing (ptrace, process_vm_*,
+ * kcmp), keys, mounts, roots and namespaces. Others are for kernel modules and images, swap, clocks,
+ * files by handle, and events of the whole system.
  */
 const architectures: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
     maxCall: 0x40000000,
     ...{ socket: 41, socketpair: 53, ioctl: 16, clone: 56 },
-    // chmod, fchmod, fchmodat, fchmodat2, creat, mknod and mknodat; open and openat.
+    // `modes`: chmod, fchmod, fchmodat, fchmodat2, creat, mknod and mknodat. `opens`: open and openat.
     modes: [
       [90, 1],
       [91, 1],
@@ -77,7 +78,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
     audit: 0xc00000b7,
     maxCall: 0x40000000,
     ...{ socket: 198, socketpair: 199, ioctl: 29, clone: 220 },
-    // fchmod, fchmodat, fchmodat2 and mknodat; openat.
+    // `modes`: fchmod, fchmodat, fchmodat2 and mknodat. `opens`: openat.
     modes: [
       [52, 1],
       [53, 2],
@@ -94,36 +95,45 @@ const architectures: Readonly<Record<string, Architecture>> = {
 };
 
 /**
- * Calls with the same number on both architectures: io_uring, which bypasses this filter, the newer
- * mount calls, pidfd_getfd, quotactl_fd and open_tree_attr.
+ * The refused calls with the same number on both architectures. They are io_uring, which bypasses this
+ * filter, the newer mount calls, pidfd_getfd, quotactl_fd and open_tree_attr.
  */
 const refusedEverywhere = [
   ...[425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467],
 ] as const;
 
-/** clone3 has its flags in memory, where the filter cannot read. The C library then uses clone. */
+/**
+ * The call clone3 is refused, because its flags are in memory, which the filter cannot read. The C
+ * library then uses clone.
+ */
 const clone3 = 435;
-/** openat2 has the permissions in memory. Programs that know it then use openat. */
+/** The call openat2 is refused, because its permissions are in memory. Programs then use openat. */
 const openat2 = 437;
 /**
- * With these bits, a program runs with the rights of its owner, or of its group if the group may
- * execute it. Another user of the machine could start it outside of the sandbox. A folder with the
- * second bits is harmless, but the filter cannot know what a path is.
+ * With these bits, a program runs with the rights of its owner, or of its group if the group may execute
+ * it. Another user of the machine could start such a program outside of the sandbox. A folder with
+ * `setgidBits` is harmless, but the filter cannot know whether a path is a folder.
  */
 const setuidBit = 0o4000;
 const setgidBits = 0o2010;
-/** The flags with which a call creates a file: O_CREAT and O_TMPFILE. Without them it has no mode. */
+/**
+ * The flags with which a call creates a file: O_CREAT and O_TMPFILE. Without them, the call sets no
+ * permissions.
+ */
 const createFlags = 0o20000100;
 /** The flags of clone that create namespaces. */
 const namespaceFlags = 0x7e020000;
-/** ioctl requests that type into a terminal: TIOCSTI and TIOCLINUX. */
+/** The ioctl requests TIOCSTI and TIOCLINUX, which type into a terminal. */
 const typingRequests = [0x5412, 0x541c] as const;
-/** The Internet (2 and 10), and netlink (16), which lists network interfaces. */
+/**
+ * The allowed address families: the Internet (2 and 10), and netlink (16), which lists network
+ * interfaces.
+ */
 const allowedFamilies = [2, 10, 16] as const;
 const unixFamily = 1;
 /**
- * Types of connected pairs: streams (1) and packets (5). A datagram pair (2, and 3, which means the
- * same) can be connected again, to a socket outside of the sandbox.
+ * The allowed types of connected pairs: streams (1) and packets (5). A datagram pair (2, or 3 with the
+ * same meaning) can be connected again, to a socket outside of the sandbox.
  */
 const pairTypes = [1, 5] as const;
 const datagramTypes = [2, 3] as const;
@@ -136,8 +146,8 @@ interface FilterOptions {
 }
 
 /**
- * Returns the seccomp program for an architecture of Node, or undefined if there is none. It
- * refuses system calls that no build needs and that could lead out of a sandbox.
+ * Returns the seccomp program for an architecture of Node.js, or undefined if there is none. It refuses
+ * system calls that no build needs and that could lead out of a sandbox.
  */
 export function seccompFilter(
   architecture: string,
@@ -210,7 +220,10 @@ function refuseRaisedRights(mode: number): readonly Instruction[] {
   ];
 }
 
-/** Runs the block for one call. The block may change the loaded value, so it ends the program. */
+/**
+ * Returns instructions that run the block for one call. The block may change the loaded value, so the
+ * program ends after it.
+ */
 function whenCall(call: number, block: readonly Instruction[]): readonly Instruction[] {
   return [ifEqual(call, 0, block.length + 1), ...block, allow];
 }

@@ -8,37 +8,34 @@ import { lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
 
 /**
- * Decides which commands run without approval because a sandbox confines them to reading. Pass the
- * same object to `approveInSandbox` and `bashTool`.
+ * Decides which commands run without approval because a sandbox lets them only read. Pass the same object
+ * to `approveInSandbox` and `bashTool`.
  */
 export interface UnaskedReading {
   /**
-   * Returns the paths to hide from the command, or undefined if the command must not run this way:
-   * it may do more than read, it uses git, a rule decides on it, or it names a path that tools may
-   * not read.
+   * Returns the paths to hide from the command. Undefined if the command needs an approval. That is so if
+   * it may do more than read, uses git, is covered by a rule, or names a path that tools may not read.
    */
   hiddenPaths(call: PolicyCall): Promise<readonly string[] | undefined>;
   /**
-   * Allows a call without approval if it can be confined to reading. Remembers the call until
-   * `placeOf`, so that it runs in no other way. Returns false if somebody has to approve it.
+   * Allows a call without approval if the sandbox can let it only read. The call is stored until
+   * `placeOf`, so that it runs in no other way. Returns false if a user has to approve the call.
    */
   allow(call: PolicyCall, toolCallId: string): Promise<boolean>;
-  /**
-   * Decides how the sandbox confines a tool call. Use this method right before the command starts.
-   */
+  /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
 }
 
 /**
- * Where a command runs. `closed`: it can only read, and not the paths in `hide`. `profile`: as the
- * profile of the sandbox says, because it was approved. `refused`: it was allowed only because it
- * could be confined to reading, and now it cannot be.
+ * How a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`: the
+ * profile of the sandbox applies, because the command was approved. `refused`: the command was allowed
+ * only because it could be confined to reading, which is no longer possible.
  */
 export type ReadingPlace =
   | { readonly place: 'closed'; readonly hide: readonly string[] }
   | { readonly place: 'profile' | 'refused' };
 
-/** Maximum number of allowed calls that have not started. Further calls need approval. */
+/** Maximum number of allowed calls that have not started yet. Further calls need an approval. */
 const maxAllowed = 10_000;
 
 /**
@@ -51,14 +48,15 @@ const maxAllowed = 10_000;
  * const approve = approveInSandbox(() => policy, approveByPolicy(policy, workspace), reading);
  */
 export function unaskedReading(current: () => PermissionPolicy): UnaskedReading {
-  // The files and the rules can change between the decision and the execution.
+  // The allowed calls are stored, because files and rules can change between the decision and the
+  // execution.
   const allowed = new Set<string>();
   const keyOf = (call: PolicyCall, id: string) => JSON.stringify([id, commandOf(call)]);
   const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
     const policy = current();
     const line = commandOf(call);
     if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
-    // Git can print old versions of hidden files, so only the policy judges it.
+    // Git can print old versions of hidden files, so only the policy decides about it.
     if (usesGit(line)) return undefined;
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
@@ -82,13 +80,16 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
   };
 }
 
-/** Tells whether a rule allows the call, so that it may run in the profile of the sandbox. */
+/** True if a rule allows the call. It may then run in the profile of the sandbox. */
 function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   const { decision, readOnlyCommands } = policy.decide(call);
   return asksForMore(call) === undefined && decision === 'allow' && readOnlyCommands === undefined;
 }
 
-/** The fields of a call that ask for more than the sandbox gives. */
+/**
+ * Returns `outside` if a call asks to run outside of the sandbox, and `network` if it asks for the
+ * network. Otherwise undefined.
+ */
 export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | undefined {
   const fields = (input ?? {}) as {
     readonly outside_sandbox?: unknown;
@@ -98,24 +99,25 @@ export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | unde
   return fields.network === true ? 'network' : undefined;
 }
 
-/** Tells whether a rule allows, asks for or denies the call, or one of its commands. */
+/** True if a rule allows, asks for or denies the call or one of its commands. */
 function isDecidedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   const { decision, readOnlyCommands } = policy.decide(call);
   if (decision === 'deny' || (decision === 'allow' && readOnlyCommands === undefined)) return true;
-  // With a first rule that allows all commands, only a rule can still ask.
+  // A first rule that allows all commands is added. If the decision is still not `allow`, another rule
+  // asks.
   const allowing = { tool: call.tool, decision: 'allow' } as const;
   const lenient = permissionPolicy({ ...policy, rules: [allowing, ...policy.rules] });
   return lenient.decide(call).decision !== 'allow';
 }
 
 /**
- * Checks each word that could be a path, also the value of an option such as `--file=x` or `-f/x`.
- * The text must be readable, and a link must not lead out of the root.
+ * True if the line names only paths that tools may read. It checks each word that could be a path, also
+ * the value of an option such as `--file=x` or `-f/x`. A link must not lead out of the root.
  */
 async function namesReadablePaths(policy: PermissionPolicy, line: string): Promise<boolean> {
   const { parts } = splitCommand(line);
   const words = parts.flatMap((part) => part.slice(1));
-  // The shell makes other paths of these: `{/etc/passwd,x}`, `~/x`.
+  // The shell would turn such words into other paths, for example `{/etc/passwd,x}` and `~/x`.
   if (words.some(({ text, isPlain }) => !isPlain && /[{}~]/.test(text))) return false;
   const paths = words.flatMap(({ text }) => pathsIn(text));
   if (!paths.every((path) => policy.mayRead({ path, kind: 'read' }))) return false;
@@ -123,14 +125,14 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
   if (folders === undefined) return false;
   for (const folder of folders)
     for (const path of paths) {
-      // A path that cannot be resolved cannot be opened either.
+      // A path that cannot be resolved cannot be opened either, so it is accepted.
       const real = await realPathOf(folder, path).catch(() => undefined);
       if (real !== undefined && !lexicalPath(policy.root, real.real).isInside) return false;
     }
   return true;
 }
 
-/** Returns the paths that a word may stand for. `strings @x` reads words from the file x. */
+/** Returns the paths that a word may name. `strings @x` reads words from the file x. */
 function pathsIn(text: string): readonly string[] {
   if (!text.startsWith('-')) return [text, text.replace(/^@/, '')].filter((path) => path !== '');
   const values = [/=(.+)/s.exec(text)?.[1], /\/.+/s.exec(text)?.[0]];
@@ -140,7 +142,7 @@ function pathsIn(text: string): readonly string[] {
 /** Maximum number of folders in which a command of a line may run. */
 const maxVisited = 64;
 
-/** Returns the folders in which a command of the line may run, or undefined if there are many. */
+/** Returns the folders in which a command of the line may run. Undefined if there are too many. */
 function visitedFolders(
   root: string,
   parts: readonly (readonly Word[])[],
@@ -160,24 +162,27 @@ function usesGit(line: string): boolean {
 
 const maxEntries = 20_000;
 const maxHidden = 500;
-/** Folders of packages are not searched: they are large, and others wrote them. */
+/** The folder of packages. It is not searched, because it is large and its files are published. */
 const skipped = 'node_modules';
-/** Holds old versions of hidden files, and often a password in its settings. */
+/** The git folder. It holds old versions of hidden files, and often a password in its settings. */
 const repository = '.git';
 
-/** Stands for bytes that are no text. The path with it is not the path of the file. */
+/**
+ * The character that replaces bytes that are not valid text. A path with it is not the real path of the
+ * file.
+ */
 const undecodable = '\uFFFD';
 
 interface Unreadable {
   readonly hidden: readonly string[];
-  /** The names of links that lead out of the root. They cannot be hidden. */
+  /** The names of links that lead out of the root. Links cannot be hidden. */
   readonly leaving: ReadonlySet<string>;
 }
 
 /**
- * Finds the files below the root that tools may not read without asking. Returns undefined if not
- * all of them can be hidden: there are too many files to check, a folder cannot be listed, or a name
- * is no text.
+ * Returns the files below the root that tools may not read without asking. Undefined if not all of them
+ * can be hidden. That is so if there are too many files, a folder cannot be listed, or a name is not
+ * valid text.
  */
 async function findUnreadable({
   root,
@@ -190,7 +195,7 @@ async function findUnreadable({
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     const found = await readdir(join(root, folder), { withFileTypes: true }).catch(codeOf);
     if (typeof found === 'string') {
-      // Files in it may still be readable by their names.
+      // The folder cannot be listed, but its files may still be readable by their names.
       if (found !== 'EACCES' || folder === '') return undefined;
       hidden.push(join(root, folder));
       continue;
@@ -200,7 +205,8 @@ async function findUnreadable({
     for (const entry of found) {
       if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);
-      // A link inside the root is judged by what it leads to, which is either hidden or not.
+      // A link inside the root is not hidden. If the file that it leads to must not be read, that file is
+      // hidden.
       if (entry.isSymbolicLink() && (await leadsOut(root, path))) leaving.add(entry.name);
       if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
       if (entry.name === repository || !mayRead({ path, kind: 'read' }))
@@ -211,15 +217,15 @@ async function findUnreadable({
   return { hidden, leaving };
 }
 
-/** A link that leads nowhere shows nothing. */
+/** True if a link leads out of the root. A broken link shows nothing, so it does not count. */
 async function leadsOut(root: string, path: string): Promise<boolean> {
   const target = await realpath(join(root, path)).catch(() => root);
   return target !== root && !target.startsWith(join(root, sep));
 }
 
 /**
- * Tells whether a line may follow one of the links. It names the link in a path, has a wildcard that
- * could match it, or has an option that follows all links in a folder.
+ * True if a line may follow one of the links. Such a line names the link in a path, or has a wildcard
+ * that could match it. A line with an option that follows all links in a folder counts too.
  */
 function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   if (links.size === 0) return false;

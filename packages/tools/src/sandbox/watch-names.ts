@@ -18,18 +18,20 @@ import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
 export interface NameWatch {
   /** Aborts as soon as one of the names has changed. */
   readonly blocked: AbortSignal;
-  /** Checks all names a last time and stops watching. Returns what happened, for the model. */
+  /**
+   * Checks all names a last time and stops watching. Returns sentences for the model about the changes.
+   */
   finish(): readonly string[];
 }
 
 /**
- * Watches names that no command may create or replace. What appears there is renamed at once, so
- * that no other program uses it, and kept for the user.
+ * Watches names that no command may create or replace. A file that appears there is renamed at once, so
+ * that no other program uses it. The renamed file is kept for the user.
  *
- * Gives the folders in `modes` their permissions again if a command takes them away from the owner.
+ * If a command removes the owner's permissions of a folder in `modes`, they are restored.
  *
- * Also watches places whose mounts end if a program outside of the sandbox replaces them. Then the
- * command is stopped, and after its end the place is restored unless the change is harmless.
+ * The function also watches places whose mounts end if a program outside of the sandbox replaces them.
+ * The command is then stopped. After its end the place is restored, unless the change is harmless.
  */
 export function watchNames(
   names: readonly WatchedName[],
@@ -37,7 +39,7 @@ export function watchNames(
   modes: ReadonlyMap<string, number> = new Map(),
 ): NameWatch {
   const controller = new AbortController();
-  /** Whether each changed name could be renamed. */
+  /** The changed names, with true if the file could be renamed. */
   const changed = new Map<string, boolean>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
@@ -47,7 +49,7 @@ export function watchNames(
   };
   const checkPlace = (place: KeptPlace, identity: string | undefined) => {
     const now = identityOf(place.path);
-    // If it was removed, nothing is there to change.
+    // The place was removed, so there is nothing that a command could change.
     if (now === undefined || now === identity) return;
     replaced.add(place);
     controller.abort();
@@ -88,17 +90,17 @@ interface NameCheck {
 }
 
 /**
- * Maximum number of events in one turn of the event loop. The queue of the kernel takes 16,384 by
- * default and drops further ones, so a command that changes many files could hide a name.
+ * Maximum number of events in one turn of the event loop. The queue of the kernel holds 16,384 events by
+ * default and drops further ones. A command that changes many files could otherwise hide a name.
  */
 const maxEvents = 1000;
-/** Time between two checks of all names if events are not reliable. */
+/** Time between two checks of all names if events are not reliable, in milliseconds. */
 const pollEveryMs = 20;
 
 /**
- * Runs a check when its path changes. If the system cannot watch a folder, or after too many events,
- * `checkAll` runs at intervals instead. Reading a queue that a command keeps filling would also stop
- * everything else in this process. Returns a function that ends it.
+ * Runs a check when its path changes, and returns a function that stops this. If the system cannot watch
+ * a folder, or after too many events, `checkAll` runs at intervals instead. Otherwise a command that
+ * keeps filling the queue would block this process.
  */
 function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => void {
   const watchers = new Set<FSWatcher>();
@@ -153,16 +155,19 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
   try {
     return isSame();
   } catch {
-    // The folder belongs to another user, so a command could not reach the name either.
+    // The folder belongs to another user, so a command cannot reach the name.
     return true;
   }
 }
 
-/** Returns false if something else is still there. */
+/**
+ * Renames the file that appeared at a watched name, and restores the link. Returns false if the name is
+ * still changed.
+ */
 function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
   const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
   if (!moveAway(path, away)) {
-    // The command may have made the folder read-only. Afterwards it gets its permissions again.
+    // The command may have made the folder read-only. The permissions are set again afterwards.
     restoreModes(modes, dirname(path));
     moveAway(path, away);
   }
@@ -170,15 +175,15 @@ function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>
     try {
       symlinkSync(link, path);
     } catch {
-      // Something else was created there meanwhile. The next check renames it.
+      // Another file was created there in the meantime. The next check renames it.
     }
   }
   return isUnchanged({ path, link }, modes);
 }
 
 /**
- * Gives folders the permissions of their owner again that a command took away. `opened`: a folder
- * that also gets the permission to change it, if it is one of them.
+ * Restores the owner's permissions of folders if a command has removed them. If `opened` is one of the
+ * folders, it also gets the permission to change it.
  */
 function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void {
   for (const [folder, before] of modes) {
@@ -188,14 +193,15 @@ function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void
       if (entry.isDirectory() && (entry.mode & needed) !== needed)
         chmodSync(folder, (entry.mode & 0o7777) | needed);
     } catch {
-      // It was removed, or belongs to another user.
+      // The folder was removed, or it belongs to another user.
     }
   }
 }
 
 /**
- * Returns what distinguishes a file or folder from one that replaced it. The number of a removed
- * file can be used again, so the time of creation belongs to it. Undefined if nothing is there.
+ * Returns a text that distinguishes a file or folder from one that replaced it. It includes the time of
+ * creation, because the inode number of a removed file can be used again. Undefined if the path does not
+ * exist.
  */
 function identityOf(path: string): string | undefined {
   try {
@@ -207,13 +213,13 @@ function identityOf(path: string): string | undefined {
 }
 
 /**
- * Undoes what a command may have done to a place after a program outside of the sandbox replaced
- * it. It is unknown who wrote what is there now. Returns what happened, for the model.
+ * Restores a place after a program outside of the sandbox replaced it, because the command may have
+ * changed the new file. It is unknown which of the two wrote it. Returns a sentence for the model.
  */
 function restorePlace(place: KeptPlace): string {
   const { path, guard, file } = place;
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
-  // The places in a pinned folder are restored one by one.
+  // A pinned folder itself is not restored, because the places in it are restored one by one.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
   const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
   const isRestored = moveAway(path, away) && (file === undefined || writeAgain(path, file));
@@ -222,7 +228,7 @@ function restorePlace(place: KeptPlace): string {
   return `${why}. The command could have changed it too, so it is now ${away}${now}. Tell the user to compare them`;
 }
 
-/** Whether a file has its earlier content, or settings of git with a harmless change. */
+/** True if a file has its earlier content, or if it has git settings with a harmless change. */
 function isAsBefore(path: string, file: KeptFile | undefined): boolean {
   if (file === undefined) return false;
   try {
@@ -245,7 +251,10 @@ function moveAway(path: string, to: string): boolean {
   }
 }
 
-/** Another command that is being stopped may create the file again, so this is tried some times. */
+/**
+ * Maximum number of attempts to write a file. Another command that is being stopped may create the file
+ * again.
+ */
 const maxAttempts = 100;
 
 function writeAgain(path: string, { content, mode }: KeptFile): boolean {

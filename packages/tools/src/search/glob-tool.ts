@@ -61,7 +61,7 @@ function notBelowError(glob: string): Error {
   return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Set path to the folder`);
 }
 
-/** Lists the paths, one per line, as many as fit. */
+/** Returns an output with the paths, one per line, as many as fit. */
 function describeGlob(
   result: SearchResult,
   { timeoutMs, maxFoundLength }: SearchSettings,

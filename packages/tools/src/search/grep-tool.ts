@@ -90,7 +90,7 @@ export function grepTool(
   });
 }
 
-/** Formats the matches for the model and says whether the result is complete. */
+/** Returns an output with the matches for the model. It says whether the result is complete. */
 function describeGrep(
   mode: GrepWork['mode'],
   result: SearchResult,
@@ -123,7 +123,10 @@ function describeMatch({ path, matches, lines }: FileMatch, mode: GrepWork['mode
   }
 }
 
-/** `12:` for a match, `12-` for context, and `--` where lines are left out. */
+/**
+ * Returns the output rows of a line. `12:` marks a match and `12-` a context line. The row `--` shows
+ * that lines are missing.
+ */
 function rowsOf(line: ShownLine, before: ShownLine | undefined): readonly string[] {
   const row = `${line.number}${line.isMatch ? ':' : '-'}${line.text}`;
   return before !== undefined && before.number + 1 < line.number ? ['--', row] : [row];

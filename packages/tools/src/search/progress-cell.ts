@@ -1,8 +1,8 @@
 const maxBytes = 4096;
 
 /**
- * Shared memory with the current path. One thread writes it, and another can read it even if the
- * first one is stuck.
+ * Shared memory that holds the current path of a search. One thread writes it, and another thread can
+ * read it even if the first one is stuck.
  */
 export interface ProgressCell {
   readonly shared: SharedArrayBuffer;
@@ -20,6 +20,6 @@ export function writeProgress({ shared }: ProgressCell, path: string): void {
 
 export function readProgress({ shared }: ProgressCell): string {
   const length = Atomics.load(new Int32Array(shared, 0, 1), 0);
-  // A copy, because `TextDecoder` does not accept shared memory.
+  // The bytes are copied, because `TextDecoder` does not accept shared memory.
   return new TextDecoder().decode(new Uint8Array(shared, 4, length).slice());
 }

@@ -9,7 +9,7 @@ export interface SearchToolOptions {
   /** The workspace to search. */
   readonly workspace: Pick<Workspace, 'root' | 'resolve' | 'open'>;
   /**
-   * Globs of paths that the search leaves out, matched like rules that deny. See
+   * Globs of paths that the search skips. They match in the same way as rules that deny. See
    * `PermissionPolicy.deniedPaths`. Default: none.
    */
   readonly exclude?: readonly string[] | undefined;
@@ -19,7 +19,7 @@ export interface SearchToolOptions {
    * false.
    */
   readonly searchSecrets?: boolean | undefined;
-  /** A search that takes longer returns the matches found so far. Default: 30 s. */
+  /** Maximum duration of a search. After this time it returns the matches found so far. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
   /** Maximum number of files and folders that one search visits. Default: 200,000. */
   readonly maxEntries?: number | undefined;
@@ -33,16 +33,16 @@ export interface SearchToolOptions {
 export type SearchSettings = {
   readonly [Key in keyof SearchToolOptions]-?: NonNullable<SearchToolOptions[Key]>;
 } & {
-  /** Maximum length of the matches. The rest of the output is reserved for notes. */
+  /** Maximum length of the matches, in characters. The rest of the output is reserved for notes. */
   readonly maxFoundLength: number;
 };
 
-/** The input that a model sends: everything except the pattern is optional. */
+/** The input that a model sends. Everything except the pattern is optional. */
 export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
-/** Enough for one path of maximum length and a few notes. */
+/** The number of characters for notes. It is enough for one path of maximum length and a few notes. */
 const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
@@ -72,7 +72,7 @@ export function searchNotes(
   const { binary, clipped, unreadable, secrets } = report;
   return [
     cutNote(report, timeoutMs),
-    // Mentioned only if nothing was found, because some folders always contain binary files.
+    // Binary files are mentioned only if nothing was found, because some folders always contain them.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
       ? `Files with lines of more than a megabyte, of which only the beginning was searched: ${clipped}.`

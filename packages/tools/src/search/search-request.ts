@@ -9,7 +9,7 @@ export interface SearchRequest {
   readonly segments: readonly string[];
   /** A glob for the paths of the files, relative to the searched folder. */
   readonly glob: string | undefined;
-  /** Globs of paths to leave out, matched like the rules of a permission policy that deny. */
+  /** Globs of paths to skip. They match in the same way as the rules of a permission policy that deny. */
   readonly exclude: readonly string[];
   /** Whether `grep` also reads files that look like secrets. */
   readonly searchSecrets: boolean;
@@ -23,7 +23,7 @@ export interface GrepWork {
   readonly pattern: SearchPattern;
   readonly mode: 'content' | 'files' | 'count';
   readonly contextLines: number;
-  /** Maximum number of lines for `content`, of files otherwise. */
+  /** Maximum number of lines in the mode `content`, and of files in the other modes. */
   readonly limit: number;
   /** Maximum length of all shown lines, in characters. */
   readonly maxLength: number;
@@ -46,9 +46,12 @@ export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly binary: number;
   /** Number of files with lines that were searched only in part. */
   readonly clipped: number;
-  /** Why there may be more matches. */
+  /** The reason why there may be more matches. Undefined if the search was complete. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
-  /** For a glob: the number of files that match, including those beyond the limit. */
+  /**
+   * The number of files that match a glob, including the files beyond the limit. For `grep`, it is the
+   * number of matches.
+   */
   readonly total: number;
 }
 
@@ -68,7 +71,10 @@ interface PatternOptions {
   readonly ignoresCase: boolean;
 }
 
-/** Prepares a pattern. Throws an error for the model if it is not a valid regular expression. */
+/**
+ * Returns a pattern that can be sent to another thread. Throws an error for the model if it is not a
+ * valid regular expression.
+ */
 export function searchPattern(
   pattern: string,
   { isLiteral, ignoresCase }: PatternOptions,
@@ -79,8 +85,8 @@ export function searchPattern(
   const [head = '', named = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
   const all = [...new Set(flags + named)].join('');
   const source = pattern.slice(head.length);
-  // Prefers Unicode mode, because without it `.` matches half an emoji. Many patterns contain
-  // escapes that are valid only without it.
+  // Unicode mode is tried first, because without it `.` matches half an emoji. Many patterns contain
+  // escapes that are valid only without Unicode mode.
   const kinds = [`${all}u`, all];
   const taken = kinds.find((kind) => regexProblem(source, kind) === undefined);
   if (taken === undefined) throw invalidPatternError(pattern, regexProblem(source, all));
@@ -108,7 +114,7 @@ function invalidPatternError(pattern: string, problem = ''): Error {
 
 export interface SearchResult {
   readonly found: readonly FileMatch[];
-  /** Undefined if the worker had to be terminated. */
+  /** The report. Undefined if the worker had to be terminated. */
   readonly report: SearchReport | undefined;
   /** The file that was searched last. */
   readonly lastPath: string;

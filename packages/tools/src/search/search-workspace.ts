@@ -15,19 +15,24 @@ import type { WorkerInput } from './worker/search-worker.ts';
 interface RunSearchOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** A search that takes longer returns the matches found so far. */
+  /**
+   * Maximum duration of a search, in milliseconds. After this time it returns the matches found so far.
+   */
   readonly timeoutMs: number;
 }
 
 /**
- * Time for the worker to stop after a request. During a regular expression match it does not
- * receive the request.
+ * How long the worker has to stop after a request, in milliseconds. While it matches a regular
+ * expression, it does not receive the request.
  */
 const graceMs = 1000;
-/** If a search needs more memory, only the search fails and not the process. */
+/**
+ * The memory limits of the worker. If a search needs more memory, only the search fails and not the
+ * process.
+ */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// The worker is the source file when running from source, and the built file otherwise. The
-// packages that it imports are resolved in the same way, whatever the flags of this process.
+// The worker is the source file when running from source, and the built file otherwise. The packages that
+// the worker imports are resolved in the same way, whatever flags this process has.
 const isSource = import.meta.url.endsWith('.ts');
 const program = new URL(
   isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
@@ -69,13 +74,16 @@ async function runSearchWorker(
   }
 }
 
-/** The worker starts faster with the compiled code of earlier ones, if the process caches it. */
+/**
+ * Returns the environment of the worker. If this process caches compiled code, the worker uses the same
+ * cache and starts faster.
+ */
 function workerEnv(): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE } = process.env;
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
-/** Maximum depth of folders. The walk keeps a file handle open for each of them. */
+/** Maximum depth of folders. The walk keeps a file handle open for each level. */
 const maxDepth = 100;
 
 interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
@@ -93,7 +101,7 @@ export async function searchWorkspace(
   // The worker follows no links below the root, so it searches exactly this place.
   assertJudged(place, judged);
   const { exists, segments, shown } = place;
-  // Opening a missing path throws the most helpful error.
+  // The path does not exist. Opening it throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
   const { exclude, searchSecrets, maxEntries } = settings;
   const limits = { exclude, searchSecrets, maxEntries, maxDepth };

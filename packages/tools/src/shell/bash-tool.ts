@@ -24,9 +24,7 @@ import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-en
 
 /** Options of `bashTool`. */
 export interface BashToolOptions {
-  /**
-   * Commands start in this folder. Only a sandbox confines them to it. `root` is its real path.
-   */
+  /** The folder in which commands start. Only a sandbox confines them to it. `root` is its real path. */
   readonly workspace: { readonly root: string };
   /** Time limit for commands that do not set one. Default: 2 minutes. */
   readonly timeoutMs?: number | undefined;
@@ -40,39 +38,40 @@ export interface BashToolOptions {
   /** Maximum length of the output for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
   /**
-   * Maximum number of bytes stored as a blob if the model does not get the whole output. Default:
-   * 16 MiB.
+   * Maximum number of output bytes that are stored as a blob. They are stored only if the model does not
+   * get the whole output. Default: 16 MiB.
    */
   readonly maxKeptBytes?: number | undefined;
   /**
-   * Environment of the commands. Default: a closed list of variables of this process, such as PATH,
-   * HOME and LANG, without those that look like secrets. The README lists them.
+   * Environment of the commands. Default: a closed list of variables of this process, such as PATH, HOME
+   * and LANG. Variables that look like secrets are left out. The README has the list.
    */
   readonly env?: ShellEnv | undefined;
   /**
-   * Whether to mask keys in the output before it is shown, stored and sent to the model: known forms
-   * of keys, private keys, passwords in URLs, and values of variables of this process that look like
-   * secrets. Default: true.
+   * Whether to mask secrets in the output before it is shown, stored and sent to the model. Masked are
+   * keys with a known form, private keys, passwords in URLs, and values of this process's variables that
+   * look like secrets. Default: true.
    */
   readonly maskSecrets?: boolean | undefined;
   /**
-   * Confines the commands; see `findSandbox`. Combine it with `approveInSandbox`, because the model
-   * can then ask to run a command outside of it. Default: commands are not confined.
+   * The sandbox that confines the commands. See `findSandbox`. Combine it with `approveInSandbox`,
+   * because the model can then ask to run a command outside of the sandbox. Default: commands are not
+   * confined.
    */
   readonly sandbox?: Sandbox | undefined;
   /**
-   * Commands that only read run with less rights, because nobody approves them; see
-   * `unaskedReading`. Needs a sandbox. Default: all commands run with the profile of the sandbox.
+   * Makes commands that only read run with fewer rights and without an approval. See `unaskedReading`. It
+   * needs a sandbox. Default: all commands run with the profile of the sandbox.
    */
   readonly reading?: UnaskedReading | undefined;
   /**
-   * The shell, which must support `-c`: a path, or a name that is looked up in the folders of the
+   * The shell, which must support `-c`. It is a path or a name. A name is searched in the folders of the
    * system and on `PATH`, but not in the workspace. Default: `bash`.
    */
   readonly shell?: string | undefined;
   /**
-   * The built-in tool of OpenAI whose calls the tool answers. The model then cannot ask for network
-   * or to leave the sandbox. Default: none, and the tool is a function for all providers.
+   * The built-in tool of OpenAI whose calls the tool answers. The model then cannot ask for network or to
+   * leave the sandbox. Default: none. The tool is then a function for all providers.
    */
   readonly answers?: 'openai.shell' | 'openai.local_shell' | undefined;
   /** The clock for time limits. Default: the system clock. */
@@ -84,11 +83,13 @@ export interface BashInput {
   readonly command: string;
   /** Time limit in milliseconds. Default: the `timeoutMs` of the tool. */
   readonly timeout_ms?: number | undefined;
-  /** What the command does, shown to the user. */
+  /** A description of the command, which the user sees. */
   readonly description?: string | undefined;
-  /** Whether to run it with network. Offered if there is a sandbox without network. */
+  /**
+   * Whether to run the command with network. The field exists only if there is a sandbox without network.
+   */
   readonly network?: boolean | undefined;
-  /** Whether to run it outside of the sandbox. Offered if there is a sandbox. */
+  /** Whether to run the command outside of the sandbox. The field exists only if there is a sandbox. */
   readonly outside_sandbox?: boolean | undefined;
 }
 
@@ -130,7 +131,7 @@ Each call starts a new shell: cd and variables do not persist. Background proces
   });
 }
 
-/** Part of the output length that is reserved for notes. */
+/** The part of the output length that is reserved for notes, in characters. */
 const reservedForNotes = 1000;
 
 async function executeCommand(
@@ -177,12 +178,12 @@ interface Confinement {
   readonly network: boolean;
 }
 
-/** The environment of a command. */
+/** The environments of a command. */
 interface CommandEnv {
   readonly env: Readonly<Record<string, string>>;
   /**
-   * The environment of a command that nobody approved. It has no variables that the user passes on
-   * by name, which are often secrets: `jq -n env` prints them.
+   * The environment of a command that was not approved. It does not have the variables that the user
+   * passes on by name, because they are often secrets and `jq -n env` would print them.
    */
   readonly unasked: Readonly<Record<string, string>>;
 }
@@ -196,7 +197,12 @@ async function confine(
 ): Promise<Confinement | undefined> {
   const call = { tool: 'bash', input };
   const more = asksForMore(call);
-  if (sandbox === undefined || more === 'outside') return undefined;
+  if (sandbox === undefined) return undefined;
+  if (more === 'outside') {
+    // It may run git, which must not use a repository that an earlier command left.
+    await sandbox.settled();
+    return undefined;
+  }
   const chosen = await reading?.placeOf(call, toolCallId);
   if (chosen?.place === 'refused') throw cannotConfineToReading(root);
   const hide = chosen?.place === 'closed' ? chosen.hide : undefined;
@@ -270,7 +276,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
     .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
   const full = always.extend({ network, outside_sandbox: outside });
   const isClosed = sandbox !== undefined && !sandbox.network;
-  // Fields that are not offered are removed from the input.
+  // The schema removes fields that are not offered from the input.
   const offered = isClosed ? full : sandbox ? full.omit({ network: true }) : always;
   return offered as typeof full;
 }
@@ -297,14 +303,14 @@ function settingsOf(options: BashToolOptions): Settings {
 type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
 interface DescribeOptions {
-  /** The stored output, if the text is not complete. */
+  /** The stored output. Undefined if the text is complete. */
   readonly whole: Blob | undefined;
   readonly timeoutMs: number;
   /** Further notes for the model. */
   readonly notes: readonly string[];
 }
 
-/** Converts the outcome of a command into a tool output. */
+/** Converts the outcome of a command to a tool output. */
 function describeCommand(
   end: CommandOutcome,
   output: CollectedOutput,
@@ -337,8 +343,8 @@ function describeCommand(
       text: text.join('\n'),
       value,
       isError,
-      // A blob without a reference may be deleted, so the attachment refers to it. The metadata
-      // marks it as the whole output, which is not sent to the model.
+      // A blob without a reference may be deleted, so an attachment refers to it. The metadata marks the
+      // blob as the whole output, so it is not sent to the model.
       ...(whole && { attachments: [blobAttachment(whole)] }),
       ...(wholeOutput && { metadata: { wholeOutput } }),
     },

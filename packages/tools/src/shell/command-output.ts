@@ -10,9 +10,9 @@ interface OutputOptions {
   readonly clock: Clock;
   /** Maximum length of the final text, in characters. */
   readonly maxLength: number;
-  /** Maximum number of bytes to store if the text is not complete. */
+  /** Maximum number of bytes to store. They are stored only if the text is not complete. */
   readonly maxKeptBytes: number;
-  /** Removes secrets before anything is shown or stored. Default: nothing is removed. */
+  /** Masks secrets before anything is shown or stored. Default: nothing is masked. */
   readonly mask?: SecretMask | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface CollectedOutput {
   readonly length: number;
   /** Number of bytes that were not stored. */
   readonly dropped: number;
-  /** The stored bytes, if the text is not complete. */
+  /** The stored bytes. Undefined if the text is complete. */
   readonly whole: Uint8Array | undefined;
 }
 
@@ -37,8 +37,8 @@ interface CommandOutput {
 const throttle = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
 
 /**
- * Collects the output of a command: it sends updates while the command runs, and stores the bytes
- * up to a limit.
+ * Returns an object that collects the output of a command. It sends updates while the command runs, and
+ * stores the bytes up to a limit.
  */
 export function commandOutput(options: OutputOptions): CommandOutput {
   const { update, clock, maxLength, maxKeptBytes, mask } = options;
@@ -92,7 +92,7 @@ export function clippedText(maxLength: number): ClippedText {
       const room = half - head.length;
       head += text.slice(0, room);
       tail += text.slice(room);
-      // Cuts rarely, because each cut copies the text.
+      // The tail is cut rarely, because each cut copies the text.
       if (tail.length > 4 * half) tail = tail.slice(-half);
     },
     length: () => length,
@@ -111,10 +111,11 @@ function withoutHalfCharacters(text: string): string {
 }
 
 /**
- * Stores the first bytes of an output, in a file if there are many. Further bytes are only counted.
+ * Stores the first bytes of an output, in a file if there are many. The bytes after the limit are only
+ * counted.
  */
 interface OutputStore {
-  /** Returns a promise if the caller must wait before it adds more. */
+  /** Adds bytes. Returns a promise if the caller must wait before it adds more. */
   add(bytes: Uint8Array): Promise<void> | undefined;
   readonly kept: number;
   readonly dropped: number;
@@ -136,7 +137,7 @@ function createOutputStore(maxBytes: number): OutputStore {
       file ??= await openUnlinkedFile();
       await file.appendFile(bytes);
     } catch {
-      // The disk is full or not writable. The bytes count as dropped.
+      // The disk is full or not writable, so the bytes count as dropped.
       limit = kept - bytes.length;
       [kept, dropped] = [limit, dropped + bytes.length];
     }
@@ -167,8 +168,8 @@ function createOutputStore(maxBytes: number): OutputStore {
 }
 
 /**
- * Opens a file that is already unlinked. It disappears with its handle, even if this process is
- * killed.
+ * Opens a file that is already unlinked. The file disappears when its handle closes, even if this process
+ * is killed.
  */
 async function openUnlinkedFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `millrace-${randomUUID()}`);
@@ -179,22 +180,23 @@ async function openUnlinkedFile(): Promise<FileHandle> {
 
 interface ThrottledUpdates {
   add(text: string): void;
-  /** Sends the pending text. No updates follow. */
+  /** Sends the pending text. No further updates are sent. */
   end(): void;
 }
 
 interface ThrottleOptions {
   readonly clock: Clock;
-  /** Minimum time between two updates. */
+  /** Minimum time between two updates, in milliseconds. */
   readonly intervalMs: number;
-  /** Maximum length of one update. Of a longer text, only the end is sent. */
+  /** Maximum length of one update, in characters. If the text is longer, only its end is sent. */
   readonly maxLength: number;
-  /** Maximum length of all updates together. */
+  /** Maximum length of all updates together, in characters. */
   readonly maxTotalLength: number;
 }
 
 /**
- * Sends the output of a command as updates, limited in rate and amount so that the log stays small.
+ * Returns an object that sends the output of a command as updates. Their rate and amount are limited, so
+ * that the log stays small.
  */
 export function throttledUpdates(
   update: (text: string) => void,
@@ -220,7 +222,7 @@ export function throttledUpdates(
   };
   const trim = () => {
     const excess = Math.max(0, pending.length - maxLength);
-    // Does not split a surrogate pair.
+    // This does not split a surrogate pair.
     const from = /^[\uDC00-\uDFFF]/.test(pending.slice(excess, excess + 1)) ? excess + 1 : excess;
     leftOut += from;
     pending = pending.slice(from);

@@ -2,20 +2,20 @@ import { looksSecret } from './safe-env.ts';
 
 /** Removes secrets from an output that arrives in pieces. */
 export interface SecretMask {
-  /** Returns the bytes that can be shown. The end is kept back if it may be the start of a secret. */
+  /** Returns the bytes that can be shown. If the end may be the start of a secret, it is held back. */
   add(bytes: Uint8Array): Uint8Array;
-  /** Returns the bytes that were kept back. Call it once, after the last `add`. */
+  /** Returns the bytes that were held back. Call it once, after the last `add`. */
   end(): Uint8Array;
 }
 
-/** Stands for a secret in an output. */
+/** The text that replaces a secret in an output. */
 const mark = '[masked]';
 
 /**
  * Creates a mask for the output of one command. It replaces keys with a known form, private keys,
  * passwords in URLs, and the values of variables of this process that look like secrets. It works on
- * bytes, so that binary output stays as it is, in linear time and bounded memory. How the output is
- * cut into pieces does not change the result.
+ * bytes, so that binary output does not change. It needs linear time and bounded memory. The result does
+ * not depend on how the output is split into pieces.
  */
 export function secretMask(env: Readonly<Record<string, string | undefined>>): SecretMask {
   const values = maskValues(secretValuesOf(env));
@@ -28,7 +28,7 @@ export function secretMask(env: Readonly<Record<string, string | undefined>>): S
   };
 }
 
-/** Turns each byte into one character. */
+/** Converts each byte to one character. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
@@ -36,7 +36,10 @@ function latin1(bytes: Uint8Array): string {
 /** A step of the mask. It returns the text that can be shown, and keeps the rest for the next call. */
 type Step = (text: string, isLast: boolean) => string;
 
-/** Shorter values are often ordinary words. Longer ones are files, which are printed in parts. */
+/**
+ * The minimum and maximum length of a value that is masked. Shorter values are often ordinary words.
+ * Longer ones are files, which are printed in parts.
+ */
 const [minValueLength, maxValueLength] = [8, 4096];
 const maxValues = 200;
 
@@ -51,7 +54,7 @@ function secretValuesOf(env: Readonly<Record<string, string | undefined>>): read
     .slice(0, maxValues);
 }
 
-/** Replaces known values. */
+/** Returns a step that replaces known values. */
 function maskValues(values: readonly string[]): Step {
   let kept = '';
   return (added, isLast) => {
@@ -65,7 +68,10 @@ function maskValues(values: readonly string[]): Step {
   };
 }
 
-/** Returns where the text ends with the start of a value. */
+/**
+ * Returns the position at which the text ends with the start of a value. If there is none, it returns the
+ * length of the text.
+ */
 function startOf(value: string, text: string): number {
   const first = value.charAt(0);
   let at = text.indexOf(first, Math.max(0, text.length - value.length + 1));
@@ -74,9 +80,9 @@ function startOf(value: string, text: string): number {
 }
 
 interface KeyForm {
-  /** How such a key starts. */
+  /** Matches the start of such a key. */
   readonly start: RegExp;
-  /** What follows the start. It must match at once, without searching ahead. */
+  /** Matches the text after the start. It must match without searching ahead. */
   readonly rest: RegExp;
 }
 
@@ -100,14 +106,17 @@ const keyForms: readonly KeyForm[] = [
   form('AGE-SECRET-KEY-', '[A-Z0-9]{40,}'),
 ];
 
-/** The start of any form below. Its parts are literal, so searching is fast. */
+/** Matches the start of any form in `keyForms`. Its parts are literal, so the search is fast. */
 const anyStart =
   /sk[-_]|rk_|gh[a-z]_|github_pat_|glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|SG\.|npm_|hf_|gsk_|r8_|lin_api_|whsec_|dop_v1_|AGE-SECRET-KEY-|eyJ|:\/\/|-----BEGIN /g;
-/** The longest start, minus one: as many characters at the end may be a part of a start. */
+/**
+ * The length of the longest start, minus one. So many characters at the end of a text may be a part of a
+ * start.
+ */
 const maxPartOfStart = 15;
-/** A key continues up to here, whatever its form demands. */
+/** Matches the rest of a key, whatever its form. */
 const restOfKey = /[\w.-]*/y;
-/** The minimum of a form is below this length, so a shorter piece may still become a key. */
+/** The length below which a piece may still become a key. The minimum length of every form is smaller. */
 const undecidedLength = 64;
 
 const tokenHeader = /[\w-]*/y;
@@ -119,12 +128,12 @@ const keyBegin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/y;
 const keyBeginPart = /-----BEGIN [A-Z0-9 ]{0,52}-{0,5}$/y;
 const keyEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
 const maxKeyEnd = 80;
-/** A private key without an end is masked up to this length. */
+/** Maximum length of a private key without an end. It is masked up to this length. */
 const maxPrivateKey = 65_536;
-/** A token header that is longer is not a header. */
+/** Maximum length of a token header. A longer text is not a header. */
 const maxKept = 16_384;
 
-/** Replaces keys that have a known form. */
+/** Returns a step that replaces keys with a known form. */
 function maskKeys(): Step {
   let kept = '';
   let state: 'text' | 'rest of a key' | 'private key' = 'text';
@@ -146,7 +155,7 @@ function maskKeys(): Step {
         masked += next - at;
         if (isEnded || masked > maxPrivateKey) state = 'text';
         else {
-          // The end marker may be cut into pieces.
+          // The end marker may be split over two pieces.
           kept = isLast ? '' : text.slice(next);
           break;
         }
@@ -170,14 +179,14 @@ function maskKeys(): Step {
 }
 
 interface FoundSecret {
-  /** `open`: the rest of the text may become a secret. */
+  /** The kind of the secret. `open` means that the rest of the text may become a secret. */
   readonly kind: 'key' | 'private key' | 'password' | 'open';
   readonly from: number;
   readonly to: number;
   readonly shown: string;
 }
 
-/** Finds the first secret, or where the text has to be kept back. */
+/** Returns the first secret, or the position from which the text has to be held back. */
 function findSecret(text: string, start: number, before: string, isLast: boolean): FoundSecret {
   let noTokenBefore = 0;
   anyStart.lastIndex = start;
@@ -219,7 +228,7 @@ function endOfKey(text: string, from: number, found: string): number | undefined
   return undefined;
 }
 
-/** Whether more text could make a key of what starts here. */
+/** True if further text could turn the text from this position into a key. */
 function mayContinue(text: string, from: number, found: string): boolean {
   const end = endOfMatch(restOfKey, text, from + found.length) ?? from;
   const length = text.length - from;
@@ -245,7 +254,7 @@ function findPrivateKey(text: string, from: number): FoundSecret | undefined {
   return endOfMatch(keyBeginPart, text, from) === text.length ? open(text, from) : undefined;
 }
 
-/** Matches at a position. Returns the end of the match. */
+/** Matches the pattern at a position. Returns the end of the match, or undefined. */
 function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;

@@ -8,7 +8,7 @@ import { findProgram } from '../git/run-git.ts';
 import { createPrivateFolder } from '../sandbox/private-folder.ts';
 
 interface PipeEnds {
-  /** A non-blocking file descriptor. The receiver must close it. */
+  /** A non-blocking file descriptor for reading. The receiver must close it. */
   readonly reader: number;
   /**
    * The file descriptor for both stdout and stderr of the child, so that the order of the output is
@@ -18,32 +18,33 @@ interface PipeEnds {
 }
 
 /**
- * Opens a named pipe. The pipes that Node.js creates for a child are sockets, which cannot be
- * opened by path, so scripts with `> /dev/stderr` fail on them. `root` is the workspace.
+ * Opens a named pipe. The pipes that Node.js creates for a child are sockets. Sockets cannot be opened by
+ * path, so scripts with `> /dev/stderr` fail on them. `root` is the workspace.
  */
 export async function openPipe(root: string): Promise<PipeEnds> {
-  // Without a sandbox, a command can change everything anyway.
+  // If the root is the whole disk, no folder is outside of it. That is only possible without a sandbox,
+  // and a command could then change everything anyway.
   const away = root === '/' ? [] : [root];
   let folder: string | undefined;
   try {
     folder = createPrivateFolder('millrace-', away, 'pipes');
     const path = join(folder, 'pipe');
     const mkfifo = await findMkfifo(root);
-    // Without the keys in the environment of the agent.
+    // The empty environment hides the keys of the agent from the program.
     await promisify(execFile)(mkfifo, ['-m', '600', path], { cwd: '/', env: {} });
     return openEnds(path);
   } catch (error) {
     throw pipeError(error);
   } finally {
-    // The pipe stays open without its name.
+    // The pipe stays open after its name was removed.
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Opens both ends of the same pipe, even if another process replaces its name. */
+/** Opens both ends of the same pipe. Throws if another process has replaced its name. */
 function openEnds(path: string): PipeEnds {
   const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-  // The reader first, because opening the writer blocks without a reader.
+  // The reader is opened first, because opening the writer blocks without a reader.
   const reader = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   let writer: number | undefined;
   try {
@@ -65,8 +66,8 @@ function openEnds(path: string): PipeEnds {
 }
 
 /**
- * The usual places come first, because a repository can put a program of this name into a folder
- * that a package manager adds to PATH.
+ * Returns the path of the program `mkfifo`. The usual places come first, because a repository can put a
+ * program with this name into a folder that a package manager adds to PATH.
  */
 async function findMkfifo(root: string): Promise<string> {
   const usual = ['/usr/bin', '/bin', '/run/current-system/sw/bin'].map((at) => join(at, 'mkfifo'));
@@ -95,12 +96,12 @@ interface PipeReader {
   close(): void;
 }
 
-/** Maximum capacity of a pipe. Bytes beyond it were written later. */
+/** Maximum capacity of a pipe, in bytes. More bytes than this must have been written later. */
 const maxPipeBytes = 1_048_576;
 /** Number of event loop rounds without data after which the pipe is considered empty. */
 const quietRounds = 3;
 
-/** Reads a pipe with backpressure: it pauses while the consumer is busy. */
+/** Reads a pipe with backpressure, which means that it pauses while the consumer is busy. */
 export function readPipe(
   fd: number,
   consume: (bytes: Uint8Array) => Promise<void> | undefined,

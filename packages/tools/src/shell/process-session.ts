@@ -6,13 +6,13 @@ import type { Clock } from '@millrace/agent';
 // process groups in one session.
 
 /**
- * Interval for checking whether processes have ended. Only the parent of a process is notified of
- * its end.
+ * The interval for checking whether processes have ended, in milliseconds. Only the parent of a process
+ * is notified of its end.
  */
 const pollMs = 10;
 /**
- * Number of checks after which remaining processes are given up. They belong to another user or
- * hang in the kernel.
+ * The number of checks after which remaining processes are ignored. They belong to another user or hang
+ * in the kernel.
  */
 const maxPolls = 500;
 
@@ -37,9 +37,9 @@ export async function waitForSession(leader: number, ms: number, clock: Clock): 
 }
 
 /**
- * Stops a session with SIGTERM, and after a grace time with SIGKILL. Returns the number of
- * processes that still run. If the leader is a sandbox (`isSandbox`), only the processes inside get
- * SIGTERM, because the sandbox kills them as soon as it ends itself.
+ * Stops a session with SIGTERM, and after a grace time with SIGKILL. Returns the number of processes that
+ * still run. If the leader is a sandbox (`isSandbox`), only the processes inside it get SIGTERM. A
+ * sandbox that ends kills them at once.
  */
 export async function stopSession(
   leader: number,
@@ -49,7 +49,7 @@ export async function stopSession(
   else signalGroups(leader, 'SIGTERM');
   let left = await waitForSession(leader, graceMs, clock);
   for (let looks = 0; left > 0 && looks < maxPolls; looks++) {
-    // Repeated at each check, because new processes may have started.
+    // The signal is repeated at each check, because new processes may have started.
     signalGroups(leader, 'SIGKILL');
     await nextPoll();
     left = sessionMembers(leader).length;
@@ -64,8 +64,8 @@ interface StopOptions {
 }
 
 /**
- * Sends a signal to the process groups of all descendants. The leader is not among them. The first
- * process inside ignores SIGTERM, as the kernel protects it.
+ * Sends a signal to the process groups of all descendants of the leader, but not to the leader itself.
+ * The first process inside a sandbox ignores SIGTERM, because the kernel protects it.
  */
 function signalInside(leader: number, signal: NodeJS.Signals): void {
   const all = (processIds() ?? []).flatMap((pid) => {
@@ -86,10 +86,7 @@ function signalInside(leader: number, signal: NodeJS.Signals): void {
 
 const running = new Set<number>();
 
-/**
- * Kills a session if this process exits first. Call the returned function when the session has
- * ended.
- */
+/** Kills a session if this process exits first. Returns a function to call when the session has ended. */
 export function killOnExit(leader: number): () => void {
   if (running.size === 0) process.on('exit', killAll);
   running.add(leader);
@@ -99,7 +96,7 @@ export function killOnExit(leader: number): () => void {
   };
 }
 
-/** SIGKILL, because this process cannot wait for a second attempt. */
+/** Kills all sessions. It uses SIGKILL, because this process cannot wait for a second attempt. */
 function killAll(): void {
   for (const leader of running) signalGroups(leader, 'SIGKILL');
 }
@@ -154,12 +151,12 @@ function processIds(): readonly string[] | undefined {
   }
 }
 
-/** Returns undefined if the process has ended meanwhile. */
+/** Returns the state of a process. Undefined if the process has ended in the meantime. */
 function processStat(pid: string) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The process name in parentheses can contain any character, so parsing starts after the last
-    // one.
+    // parenthesis.
     const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const numbers = { parent: Number(parent), group: Number(group), session: Number(session) };
     return { isAlive: !'ZX'.includes(state), ...numbers };

@@ -15,11 +15,11 @@ interface CommandOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Time between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL, in milliseconds. */
   readonly graceMs: number;
-  /** Receives the output in order. May return a promise to delay reading. */
+  /** Called with the output, in order. It may return a promise to delay reading. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
-  /** The confined command to start instead of the shell. */
+  /** The confined command to start in place of the shell. Default: none. */
   readonly confined?: PreparedCommand | undefined;
 }
 
@@ -30,7 +30,7 @@ interface Exit {
 
 /** How a command ended. */
 export interface CommandOutcome extends Exit {
-  /** `blocked`: the command created a file that it must not create. */
+  /** The reason why the command ended. `blocked` means that it created a file that it must not create. */
   readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked';
   /** Number of background processes that were stopped. */
   readonly leftRunning: number;
@@ -75,10 +75,10 @@ function startShell(command: string, writer: number, options: CommandOptions): C
       while (stdio.length < fd) stdio.push('ignore');
       stdio[fd] = nothing;
     }
-    // Detached: the child leads its own session and process group.
+    // `detached` makes the child the leader of its own session and process group.
     return spawn(program, confined?.args ?? args, { cwd, env, stdio, detached: true });
   } catch (error) {
-    // `spawn` throws some errors synchronously.
+    // `spawn` throws some errors synchronously, so they are caught here.
     throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
@@ -86,14 +86,14 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   }
 }
 
-/** Maximum number of a descriptor that is kept from commands. */
+/** The highest descriptor number that is hidden from commands. */
 const maxFd = 65_536;
 const closeOnExec = 0o2000000;
 
 /**
  * Returns the descriptors that this process got from its parent and that every child would get, in
- * ascending order. Node.js opens all others so that no child gets them. Only Linux needs this,
- * because on macOS a child gets no descriptor that is not named.
+ * ascending order. Node.js opens all other descriptors in a way that no child gets them. Only Linux needs
+ * this function, because on macOS a child gets only the descriptors that are passed to it.
  */
 function inheritedFds(): readonly number[] {
   if (process.platform !== 'linux') return [];
@@ -111,7 +111,7 @@ function isInherited(fd: number): boolean {
       /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? [];
     return (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch {
-    // It was closed in the meantime.
+    // The descriptor was closed in the meantime.
     return false;
   }
 }
@@ -121,15 +121,15 @@ export function shellCommand(
   command: string,
   { shell }: Pick<CommandOptions, 'shell'>,
 ): readonly [string, ...string[]] {
-  // The last word is `$0`, with which the shell starts its messages.
+  // The last word is `$0`, which the shell prints at the start of its messages.
   return [shell, '-c', '--', command, basename(shell)];
 }
 
 const systemFolders = ['/usr/bin', '/bin'];
 
 /**
- * Returns the absolute path of a shell. The folders of the system come first on Linux, because
- * commands that nobody approved see no others. Programs of the workspace do not count.
+ * Returns the absolute path of a shell. On Linux the folders of the system come first, because commands
+ * that were not approved see no other folders. Programs in the workspace are not used.
  */
 export async function findShell(
   shell: string,
@@ -137,7 +137,7 @@ export async function findShell(
   searchPath: string | undefined,
 ): Promise<string> {
   if (shell.includes('/')) return shell;
-  // A workspace that contains these folders is the whole disk or the system itself.
+  // If the workspace contains these folders, it is the whole disk or the system itself.
   const ofSystem = systemFolders.map((at) => join(at, shell)).find((path) => existsSync(path));
   if (ofSystem !== undefined && process.platform === 'linux') return ofSystem;
   const found = (await findProgram(shell, root, searchPath)) ?? ofSystem;
@@ -153,13 +153,13 @@ function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   });
 }
 
-/** Time for background processes to end by themselves after the command has exited. */
+/** How long background processes may run after the command has exited, in milliseconds. */
 const lingerMs = 250;
 
 interface StartedCommand {
   readonly leader: number;
   readonly exited: Promise<Exit>;
-  /** Resolves when no process holds the output any more. */
+  /** Resolves when no process has the output open any more. */
   readonly outputEnded: Promise<void>;
 }
 
@@ -179,7 +179,7 @@ async function waitUntilGone(
     const left = isGone ? 0 : await stopSession(leader, stop);
     const unstopped =
       isSandbox && !(await endsInTime(outputEnded, clock)) ? Math.max(left, 1) : left;
-    // Does not wait for a process that cannot be stopped.
+    // A process that cannot be stopped is not awaited.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
     return { ...exit, reason, leftRunning, unstopped };
   } finally {
@@ -187,12 +187,13 @@ async function waitUntilGone(
   }
 }
 
-/** Time in which the kernel must have killed all processes of a sandbox. */
+/** The time in which the kernel must have killed all processes of a sandbox, in milliseconds. */
 const sandboxEndMs = 5000;
 
 /**
- * The kernel kills all processes of a sandbox when its first process ends. That process holds the
- * output until the others are gone, so the end of the output tells when this has happened.
+ * Resolves with true if all processes of a sandbox end in time. The kernel kills them when the first
+ * process of the sandbox ends. That process keeps the output open until the others have ended, so the end
+ * of the output shows that all have ended.
  */
 async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();

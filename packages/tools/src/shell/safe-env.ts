@@ -1,11 +1,11 @@
 import { delimiter, isAbsolute, relative, sep } from 'node:path';
 import type { TraceContext } from '@millrace/core';
 
-/** Which environment variables a command gets. */
+/** The environment variables that a command gets. */
 export interface ShellEnv {
   /**
-   * Names of further variables to pass on, besides the closed list of `safeEnv`. They are passed on
-   * even if they look like secrets. Default: none.
+   * The names of further variables to pass on, in addition to the closed list of `safeEnv`. They are
+   * passed on even if they look like secrets. Default: none.
    */
   readonly allow?: readonly string[] | undefined;
   /** Variables to set, regardless of their names. Default: none. */
@@ -14,15 +14,15 @@ export interface ShellEnv {
 
 /** The variables that commands get, in groups as the README lists them. */
 const passedNames: readonly string[] = [
-  // The user, the terminal and the system.
+  // Variables of the user, the terminal and the system.
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'USERNAME', 'SHELL', 'HOSTNAME', 'PWD', 'TMPDIR', 'TMP'],
   ...['TEMP', 'TZ', 'UMASK', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'MANPATH', 'INFOPATH'],
   ...['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME', 'XDG_DATA_DIRS'],
   ...['XDG_CONFIG_DIRS', 'SYSTEMROOT', 'COMSPEC', 'PATHEXT', 'WINDIR', 'APPDATA', 'LOCALAPPDATA'],
-  // Language and appearance.
+  // Variables for language and appearance.
   ...['LANG', 'LANGUAGE', 'TERM', 'COLORTERM', 'TERM_PROGRAM', 'COLUMNS', 'LINES', 'NO_COLOR'],
   ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'EDITOR', 'VISUAL', 'PAGER', 'LS_COLORS'],
-  // Where compilers and tools are installed.
+  // Variables with the places where compilers and tools are installed.
   ...[
     'NVM_DIR',
     'NVM_BIN',
@@ -60,11 +60,11 @@ const passedNames: readonly string[] = [
   ...['COMPOSER_HOME', 'MIX_HOME', 'HEX_HOME', 'ELIXIR_ERL_OPTIONS', 'GHCUP_INSTALL_BASE_PREFIX'],
   ...['OPAMROOT', 'NIX_PATH', 'NIX_PROFILES', 'NIX_SSL_CERT_FILE', 'HOMEBREW_PREFIX'],
   ...['HOMEBREW_CELLAR', 'HOMEBREW_REPOSITORY', 'CUDA_HOME', 'CUDA_PATH', 'CUDA_VISIBLE_DEVICES'],
-  // Builds.
+  // Variables for builds.
   ...['CC', 'CXX', 'CPP', 'AR', 'LD', 'CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'MAKEFLAGS'],
   ...['CMAKE_PREFIX_PATH', 'CMAKE_GENERATOR', 'PKG_CONFIG_PATH', 'LIBRARY_PATH', 'CPATH'],
   ...['SOURCE_DATE_EPOCH', 'CI', 'DEBIAN_FRONTEND', 'DISPLAY', 'WAYLAND_DISPLAY'],
-  // The network. A proxy with a password is not passed on.
+  // Variables for the network. A proxy with a password is not passed on.
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'FTP_PROXY', 'NO_PROXY', 'SSL_CERT_FILE'],
   ...['SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'],
   ...['GIT_SSL_CAINFO', 'PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'UV_INDEX_URL', 'GOPROXY'],
@@ -78,28 +78,30 @@ function isPassed(name: string): boolean {
   return passed.has(upper) || /^LC_[A-Z]+$/.test(upper);
 }
 
-/** Names of secrets. They match whole words, so KEYBOARD and TOKENIZERS are not secrets. */
+/**
+ * The patterns for names of secrets. They match whole words, so KEYBOARD and TOKENIZERS are not secrets.
+ */
 const secretNames: readonly RegExp[] = [
-  // These also match the end of a word: PGPASSWORD, AUTHTOKEN.
+  // These words also match at the end of a longer word, as in PGPASSWORD and AUTHTOKEN.
   /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION)S?(?:_|$)/,
   /(?:^|_)(?:CREDS?|JWT|BEARER)(?:_|$)/,
   /(?:^|_)(?:API|ACCESS|SECRET|PRIVATE|SIGNING|ENCRYPTION)_?KEYS?(?:_|$)/,
   /(?:^|_)(?:KEY|AUTH|COOKIE|PAT|PW|AUTH_CONFIG)$|(?:^|_|SSH|DB)PASS$|_PWD$/,
-  // These usually contain a password.
+  // The values of these variables usually contain a password.
   /(?:^|_)(?:DATABASE|REDIS|MONGO(?:DB)?|POSTGRES(?:QL)?|MYSQL|AMQP|SENTRY)_(?:URL|URI|DSN)$/,
   /(?:^|_)(?:CONN(?:ECTION)?_?STR(?:ING)?|WEBHOOK(?:_URL)?|HEADERS)$/,
 ];
 
-/** Values that are secrets regardless of their names. */
+/** The patterns for values that are secrets, whatever the names are. */
 const secretValues: readonly RegExp[] = [
-  // A URL with a user name or a password.
+  // This matches a URL with a user name or a password.
   /(?:^|[\s,;|=])[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i,
   /^(?:sk|rk|pk)[-_][\w-]{16,}$|^gh[a-z]_\w{20,}$|^github_pat_|^glpat-|^xox[a-z]-/,
   /^AKIA[A-Z0-9]{16}$|^AIza[\w-]{30,}$|^eyJ[\w-]{8,}\.eyJ[\w-]{8,}\./,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
 ];
 
-/** Tells whether a variable looks like a secret, by its name or by its value. */
+/** True if a variable looks like a secret, by its name or by its value. */
 export function looksSecret(name: string, value: string): boolean {
   const upper = name.toUpperCase();
   return (
@@ -108,8 +110,8 @@ export function looksSecret(name: string, value: string): boolean {
 }
 
 /**
- * Returns the environment for a command: a closed list of variables, without those whose value
- * looks like a secret, plus the variables that `allow` names and those that `set` sets.
+ * Returns the environment for a command. It has a closed list of variables. A variable whose value looks
+ * like a secret is left out. The variables in `allow` and `set` are added.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,
@@ -125,8 +127,8 @@ export function safeEnv(
 }
 
 /**
- * Removes the folders of the workspace, and relative ones, from the folders in which programs find
- * libraries. Otherwise every command would run code of the repository.
+ * Returns the environment with safe folders for libraries. Folders of the workspace and relative folders
+ * are removed. Otherwise every command would load code of the repository.
  */
 export function withoutOwnLibraries(
   env: Readonly<Record<string, string | undefined>>,
@@ -147,8 +149,8 @@ export function withoutOwnLibraries(
 type Env = Readonly<Record<string, string>>;
 
 /**
- * Adds the trace context in the variables that OpenTelemetry defines. Values of another trace are
- * removed.
+ * Returns the environment with the trace context, in the variables that OpenTelemetry defines. Values of
+ * another trace are removed.
  */
 export function traceEnv(env: Env, trace: TraceContext | undefined): Env {
   if (trace === undefined) return env;

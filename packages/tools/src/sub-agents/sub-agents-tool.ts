@@ -2,16 +2,16 @@ import { type Agent, AgentError, type DefinedTool, defineTool, subAgent } from '
 import { z } from 'zod';
 import { assertKnownOptions } from '../known-options.ts';
 
-/** An agent that can be given tasks. */
+/** An agent that can get tasks. */
 export interface OfferedAgent {
   readonly agent: Agent;
-  /** What the agent can do, for the model that chooses an agent. */
+  /** A text that explains to the model what the agent can do. */
   readonly description: string;
 }
 
 /** Options of `subAgentsTool`. */
 export interface SubAgentsToolOptions {
-  /** The agents by name. A name consists of letters, digits, `_` and `-`. */
+  /** The agents, by name. A name consists of letters, digits, `_` and `-`. */
   readonly agents: Readonly<Record<string, OfferedAgent>>;
   /** Name of the tool. Default: `task`. */
   readonly name?: string | undefined;
@@ -21,7 +21,7 @@ export interface SubAgentsToolOptions {
 
 /** The input that the model sends. */
 export interface SubAgentsInput {
-  /** Optional if there is only one agent. */
+  /** The name of the agent. It is optional if there is only one agent. */
   readonly agent?: string | undefined;
   readonly task: string;
 }
@@ -30,11 +30,15 @@ const maxTaskLength = 100_000;
 const maxSummaryLength = 200;
 
 /**
- * Creates a tool that gives a task to another agent, which runs in its own session. Its text is
- * reported as progress, its last message is the result, and it stops together with its caller.
+ * Creates a tool that gives a task to another agent, which runs in its own session. The text of that
+ * agent is reported as progress, and its last message is the result. The agent stops together with its
+ * caller.
  *
- * @example const task = subAgentsTool({ agents: { scout: { agent: scout, description: 'Finds files and
- * explains them. Changes nothing.' } }, });
+ * @example
+ * ```ts
+ * const description = 'Finds files and explains them. Changes nothing.';
+ * const task = subAgentsTool({ agents: { scout: { agent: scout, description } } });
+ * ```
  */
 export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string, SubAgentsInput> {
   assertKnownOptions('subAgentsTool', options, { agents: true, name: true, timeoutMs: true });
@@ -49,13 +53,13 @@ export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string
     description: describeAgents(agents),
     input: schemaOf([first, ...others]),
     startsSession: true,
-    // The run of the agent finds its own session and continues it.
+    // A repeated execution is safe, because the agent's run finds its session and continues it.
     afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
       const worker = workers.get(agent);
-      // The schema accepts only known names.
+      // The schema accepts only known names, so this does not happen.
       if (worker === undefined) throw unknownAgentError(name, agent);
       return worker.execute({ task }, context);
     },
@@ -84,7 +88,7 @@ Agents:
 ${list.join('\n')}`;
 }
 
-/** Returns the first line of the task, shortened. */
+/** Returns the name of the agent and the first line of the task, shortened. */
 function summaryLine(agent: string, task: string): string {
   const [line = ''] = task.trim().split('\n');
   const isShort = line.length <= maxSummaryLength;

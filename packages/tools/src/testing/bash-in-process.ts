@@ -1,4 +1,4 @@
-// A program that runs an endless command and exits without closing anything: `bash-in-process.ts
+// A program that runs an endless command and exits without closing anything. Usage: `bash-in-process.ts
 // <root>`.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,11 +6,11 @@ import { folderOpener } from '../workspace/folder.ts';
 interface ListOptions {
   readonly maxEntries?: number;
   readonly maxDepth?: number;
-  /** Number of files after which the walk is aborted. */
+  /** The number of files after which the walk is aborted. */
   readonly stopAfter?: number;
 }
 
-/** Lists all files of a walk with their paths relative to the root. */
+/** Returns all files of a walk, with their paths relative to the root. */
 export async function listFiles(
   root: string,
   segments: readonly string[],
@@ -31,7 +31,7 @@ export async function listFiles(
   return { paths, report };
 }
 
-// Also a program, to run the walk as another user.
+// This file is also a program, which runs the walk as another user.
 const [, program, root] = process.argv;
 if (program === import.meta.filename && root !== undefined) {
   console.log(JSON.stringify(await listFiles(root, [])));

@@ -1,6 +1,6 @@
-// A minimal MCP server that can send invalid messages, which no library would allow. Its arguments
-// are JSON texts that are sent unchanged: the result of tools/list and the result of tools/call. If
-// one of them is missing, the server exits when it is requested.
+// A minimal MCP server that can send invalid messages, which no library would allow. Its two arguments
+// are JSON texts, which it sends unchanged as the results of tools/list and tools/call. If one of them is
+// missing, the server exits at that request.
 import { createInterface } from 'node:readline';
 
 interface Request {

@@ -7,7 +7,7 @@ import { runTool, type ToolRunResult } from './tool-context.ts';
 
 const program = fileURLToPath(new URL('./mcp-server-in-process.ts', import.meta.url));
 
-/** Describes the test server as a child process. The flags control its behaviour. */
+/** Returns the description of the test server as a child process. The flags control its behaviour. */
 export function stdioServer(
   flags: readonly string[] = [],
   env?: Readonly<Record<string, string>>,

@@ -14,20 +14,20 @@ type Handle = (request: Request) => Promise<Response>;
 
 export interface TestHttpServer {
   readonly url: string;
-  /** Method and headers of each request. */
+  /** The method and headers of each request. */
   readonly requests: readonly { readonly method: string; readonly headers: Headers }[];
-  /** Drops all sessions, like a restarted server. */
+  /** Drops all sessions, as a restarted server does. */
   forget(): void;
-  /** Cuts all connections, like a crashed server. */
+  /** Cuts all connections, as a crashed server does. */
   cut(): void;
-  /** Replaces the handler of all requests. Undefined restores it. */
+  /** Replaces the handler of all requests. Undefined restores the usual handler. */
   answerWith(handle: Handle | undefined): void;
   close(): Promise<void>;
 }
 
 /**
- * Starts the test server on a local port. `modern` uses the protocol revision of 2026, `sessions`
- * an older one with sessions.
+ * Starts the test server on a local port. `modern` uses the protocol revision of 2026. `sessions` uses an
+ * older revision with sessions.
  */
 export async function startHttpServer(
   revision: 'modern' | 'sessions',

@@ -1,4 +1,4 @@
-// A program: an MCP server on its standard input and output. Its arguments control its behaviour.
+// A program with an MCP server on its standard input and output. Its arguments control its behaviour.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { TestToolList, testServer } from './mcp-test-server.ts';
@@ -12,7 +12,10 @@ const flags = new Map(
   }),
 );
 
-/** Inserts invalid content into messages, which the checks of the SDK would not allow. */
+/**
+ * A transport that inserts invalid content into messages, because the checks of the SDK would not allow
+ * it.
+ */
 class StrangeTransport extends StdioServerTransport {
   override send(message: JsonMessage): Promise<void> {
     const text = JSON.stringify(message).replace(
@@ -37,9 +40,9 @@ if (flags.has('dies') || (flags.has('once') && !isFirst)) {
   await serve();
 }
 
-// Keeps running when its input ends.
+// The timer keeps the server running when its input ends.
 if (flags.has('deaf') || flags.has('stubborn')) setInterval(() => {}, 1_000);
-// Ignores SIGTERM as well.
+// The server also ignores SIGTERM.
 if (flags.has('stubborn')) process.on('SIGTERM', () => {});
 
 async function serve(): Promise<void> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 
-/** What the tools of the test server can use. */
+/** The functions that the tools of the test server can use. */
 export interface TestToolContext {
   readonly call: ServerContext;
   /** Sends a note to the test, apart from any response. */
@@ -42,7 +42,7 @@ export const testTools: Readonly<Record<string, TestTool>> = {
   },
   set: { definition: { annotations: { idempotentHint: true } }, run: () => textResult('set') },
   add: {
-    // Declares an output schema that the result violates, as some servers do.
+    // The result does not match the declared output schema, as with some servers.
     definition: { outputSchema: { type: 'object', properties: { sum: { type: 'string' } } } },
     run: ({ a, b }) => ({ content: [], structuredContent: { sum: Number(a) + Number(b) } }),
   },

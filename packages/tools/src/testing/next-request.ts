@@ -4,7 +4,7 @@ import type { Log } from '@millrace/log';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
 
-/** Returns what is wrong with the next request of a session, by the rules of each provider. */
+/** Returns the faults of the next request of a session, by the rules of each provider. */
 export async function nextRequestFaults(log: Log, session: SessionId): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const under of wireTable) {

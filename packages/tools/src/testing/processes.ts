@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Whether a process is running. A zombie is not running. */
+/** True if a process is running. A zombie is not running. */
 export function isRunning(pid: number): boolean {
   if (existsSync('/proc/self/stat')) {
     const stat = existsSync(`/proc/${pid}/stat`) ? readStat(pid) : '';
@@ -50,7 +50,7 @@ function isAt(pid: string, folder: string): boolean {
   }
 }
 
-/** Whether a process has ended. A zombie counts as ended. */
+/** True if a process has ended. A zombie counts as ended. */
 export function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);

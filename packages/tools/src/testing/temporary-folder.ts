@@ -20,8 +20,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Returns everything below a folder: paths with file contents and link targets. Does not follow
- * links.
+ * Returns everything below a folder, by path: the content of files and the targets of links. It does not
+ * follow links.
  */
 export function everythingIn(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(

@@ -2,7 +2,7 @@ import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '@
 import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 
-/** Creates a context like the agent loop, with its own blobs. `given` overrides fields. */
+/** Returns a tool context as the agent loop creates it, with its own blobs. `given` overrides fields. */
 function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     signal: new AbortController().signal,
@@ -23,14 +23,15 @@ function toolContext(given: Partial<ToolContext> = {}): ToolContext {
 /** The result of a call and the updates that the tool sent. */
 export type ToolRunResult = Omit<ToolOutput['output'], 'isError'> & {
   readonly isError: boolean;
-  /** Texts sent by `update()` or yielded, in order. */
+  /** The texts that the tool sent with `update()` or yielded, in order. */
   readonly updates: readonly string[];
   /** The thrown value. The model gets its message as the text. */
   readonly thrown?: unknown;
 };
 
 /**
- * Validates and runs a call like the agent loop: a thrown error or invalid input becomes a result.
+ * Validates and runs a call as the agent loop does. A thrown error or an invalid input becomes an error
+ * result.
  */
 export async function runTool(
   tool: Tool,

@@ -4,9 +4,7 @@ interface GlobOptions {
   readonly nocase?: boolean;
 }
 
-/**
- * Returns a function that tells whether a path matches a glob. An empty glob matches everything.
- */
+/** Returns a function that is true for paths that match a glob. An empty glob matches every path. */
 export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},

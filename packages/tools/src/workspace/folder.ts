@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
- * An open folder that stays the same even if its path is replaced. Node.js has no openat(). On
- * Linux, `/proc/self/fd/<n>/<name>` does the same: the kernel starts at the open folder, so
- * replacing a folder by a link cannot redirect the access.
+ * An open folder that stays the same even if its path is replaced. Node.js has no openat(). On Linux,
+ * `/proc/self/fd/<n>/<name>` does the same, because the kernel starts at the open folder. Replacing a
+ * folder with a link therefore cannot redirect the access.
  */
 export interface Folder {
   /**
@@ -24,7 +24,7 @@ export interface Folder {
   pathOf(name?: string): string;
   /** Opens a subfolder. Fails with ENOTDIR or ELOOP if it is a link. */
   enter(name: string): Promise<Folder>;
-  /** Fails if the file that was opened through `pathOf` may not be the entry of this folder. */
+  /** Throws if the file that was opened through `pathOf` may not be the entry of this folder. */
   check(name: string, opened: FileHandle): Promise<void>;
   close(): Promise<void>;
 }
@@ -89,12 +89,18 @@ export function realFolderPath(given: string): string {
   }
 }
 
-/** The kernel names a folder outside of the root of this process in another form. */
+/**
+ * True if the kernel gives an ordinary path. For a folder outside of the root of this process, the kernel
+ * uses another form.
+ */
 function isReachable(path: string): boolean {
   return path.startsWith('/');
 }
 
-/** `/proc` may be missing, or unreadable for a process that has changed its user. */
+/**
+ * True if folders can be opened by their handles. `/proc` may be missing, or unreadable for a process
+ * that has changed its user.
+ */
 function canOpenByHandle(root: string): boolean {
   if (process.platform !== 'linux') return false;
   const fd = openSync(root, folderFlags);
@@ -119,10 +125,10 @@ function folderByHandle(handle: FileHandle): Folder {
 }
 
 /**
- * Opens a folder by its real path, for systems without `/proc/self/fd` (macOS, Windows). Opened
- * files are compared with the folder entries before any byte is read. Node.js allows no better
- * protection: a process that replaces and restores folders at exactly the right moments can still
- * cause a folder outside to be listed, or a file or folder outside to be created or replaced.
+ * Opens a folder by its real path, for systems without `/proc/self/fd` (macOS, Windows). Opened files are
+ * compared with the folder entries before any byte is read. Node.js allows no better protection. A
+ * process can still replace and restore folders at exactly the right moments. A folder outside could then
+ * be listed, or a file or folder outside could be created or replaced.
  */
 export async function folderByName(real: string): Promise<Folder> {
   const pathOf = (name = '.') => join(real, name);
@@ -136,7 +142,7 @@ export async function folderByName(real: string): Promise<Folder> {
     enter: (name) => folderByName(pathOf(name)),
     check: async (name, opened) => {
       const { ino, dev } = await opened.stat();
-      // Several separate checks, so that one replacement at the right moment cannot pass all of
+      // There are several separate checks, so that one replacement at the right moment cannot pass all of
       // them.
       for (let look = 0; look < 3; look++) {
         const there = await lstat(pathOf(name));

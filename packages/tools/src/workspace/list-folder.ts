@@ -7,12 +7,10 @@ import type { ResolvedPath } from './resolve-path.ts';
 
 /** An entry of a folder. */
 export interface FolderEntry {
-  /**
-   * The name. Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be used as a path.
-   */
+  /** The name. Bytes that are not UTF-8 are shown as U+FFFD. Such a name cannot be used as a path. */
   readonly name: string;
   readonly kind: 'folder' | 'file' | 'link' | 'other';
-  /** Size in bytes. Meaningful for files. */
+  /** The size in bytes. It is meaningful only for files. */
   readonly size: number;
   /** The target of a link, as stored in the link. */
   readonly target?: string;
@@ -48,7 +46,7 @@ export async function listFolder(
   }
 }
 
-/** Reads names as bytes, because they may not be UTF-8. Latin-1 keeps each byte. */
+/** Returns the names of the entries as bytes, because they may not be UTF-8. Latin-1 keeps each byte. */
 async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]> {
   const names: Buffer[] = [];
   for await (const { name } of await opendir(folder.pathOf(), { encoding: 'latin1' })) {
@@ -58,7 +56,7 @@ async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]
   return names;
 }
 
-/** Returns undefined if the entry has been removed meanwhile. */
+/** Returns the entry with this name. Undefined if it was removed in the meantime. */
 async function entryOf(folder: Folder, name: Buffer): Promise<FolderEntry | undefined> {
   const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);

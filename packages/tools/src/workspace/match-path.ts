@@ -5,7 +5,10 @@ import { compileGlob } from './compile-glob.ts';
 
 /** A path that is resolved by its text alone, without symbolic links. */
 export interface LexicalPath {
-  /** Relative to the root with `/`, `.` for the root, or absolute if it is outside. */
+  /**
+   * The path relative to the root with `/`. It is `.` for the root, and an absolute path if it is
+   * outside.
+   */
   readonly shown: string;
   readonly absolute: string;
   readonly isInside: boolean;
@@ -21,15 +24,16 @@ export function lexicalPath(root: string, given: string): LexicalPath {
 }
 
 interface MatchOptions {
-  /** Whether the glob is one path. Default: false. */
+  /** Whether the glob is one path and not a pattern. Default: false. */
   readonly exact?: boolean | undefined;
   readonly isWide: boolean;
 }
 
 /**
- * Returns a function that tells whether a path matches. Rules that allow match narrowly: outside
- * the root only with an absolute glob. Rules that ask or deny match widely: also everything below a
- * match, names in any folder, and any letter case, because some file systems ignore case.
+ * Returns a function that is true for paths that match. Rules that allow match narrowly, so outside of
+ * the root only an absolute glob matches. Rules that ask or deny match widely (`isWide`). They also match
+ * everything below a match, names in any folder, and any letter case, because some file systems ignore
+ * case.
  */
 export function pathMatcher(
   glob: string,
@@ -50,7 +54,7 @@ function equalTo(given: string, nocase: boolean): (path: string) => boolean {
   return nocase ? (path) => path.toLowerCase() === given.toLowerCase() : (path) => path === given;
 }
 
-/** A path and its parent folders, or only their names. */
+/** Returns a path and its parent folders. With `ofName`, it returns only their names. */
 function candidates(path: string, ofName: boolean): readonly string[] {
   const names = path.split('/');
   return ofName ? names : names.map((_, at) => names.slice(0, at + 1).join('/'));

@@ -33,7 +33,7 @@ export async function openFile(openRoot: OpenRoot, place: ResolvedPath): Promise
 /** Opens a file in its parent folder, which is already open. */
 export async function openFileIn(folder: Folder, place: ResolvedPath): Promise<OpenFile> {
   const name = segmentAt(place, place.segments.length - 1);
-  // Checked before opening, because opening a device may have side effects.
+  // The kind is checked before opening, because opening a device may have side effects.
   checkRegularFile(place, await lstat(folder.pathOf(name)));
   const handle = await open(folder.pathOf(name), readFlags);
   try {
@@ -47,7 +47,7 @@ export async function openFileIn(folder: Folder, place: ResolvedPath): Promise<O
   }
 }
 
-/** Throws unless it is a regular file. */
+/** Throws if the path is not a regular file. */
 export function checkRegularFile(place: ResolvedPath, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isSymbolicLink()) throw replacedError(place);
@@ -88,7 +88,7 @@ export async function readContent(file: OpenFile, maxBytes: number): Promise<Fil
   const { handle, place, stats } = file;
   if (stats.size > maxBytes) throw tooLargeError(place.given, stats.size, maxBytes);
   const chunks: Uint8Array[] = [];
-  // Reads to the end of the file and not to its size, because it may grow meanwhile.
+  // The file is read to its end and not to its reported size, because it may grow during the read.
   for (let length = 0; ; ) {
     const chunk = new Uint8Array(Math.min(chunkLength, Math.max(stats.size - length, 0) + 1));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, length);

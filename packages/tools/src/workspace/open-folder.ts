@@ -4,10 +4,10 @@ import type { Folder } from './folder.ts';
 import { explainPathFailure } from './path-failure.ts';
 import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
-/** A folder with its newly created parents, which can be removed again. */
+/** An open folder. Its newly created parents can be removed again. */
 interface CreatedFolder {
   readonly folder: Folder;
-  /** Removes the created folders, unless another process has put something into them. */
+  /** Removes the created folders. A folder stays if another process has put something into it. */
   undo(): Promise<void>;
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ async function enterOrCreate(place: ResolvedPath, index: number, parent: Folder)
   }
 }
 
-/** Returns false if another process created it first. */
+/** Creates a folder. Returns false if another process created it first. */
 async function createFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);

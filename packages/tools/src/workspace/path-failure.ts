@@ -7,9 +7,7 @@ import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 /** Maximum number of names in a folder that are read to find similar ones. */
 const maxNamesRead = 2000;
 
-/**
- * Converts an error at one segment of a path into an error that explains the cause to the model.
- */
+/** Converts an error at one segment of a path to an error that explains the cause to the model. */
 export async function explainPathFailure(
   place: ResolvedPath,
   index: number,
@@ -24,7 +22,7 @@ export async function explainPathFailure(
     case 'ENOTDIR':
     case 'ELOOP': {
       const there = await lstat(parent.pathOf(segmentAt(place, index))).catch(() => undefined);
-      // Links were resolved before, so a link that exists now was created since.
+      // Links were resolved before, so a link that exists now was created after that.
       if (there === undefined || there.isSymbolicLink()) return replacedError(place, error);
       return notFolderError(place, index);
     }
@@ -57,7 +55,7 @@ async function notFoundError(
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
   const name = segmentAt(place, index);
   const nearest = similarNames(name, await readNames(parent));
-  // The folder lists this name, but its bytes are different.
+  // The folder lists this name, but the real name has other bytes, which are not valid text.
   if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8Error(place);
   const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
   const missing = `${before.join('')}${name}`;
@@ -83,21 +81,24 @@ async function readNames(folder: Folder): Promise<readonly string[]> {
       if (names.length >= maxNamesRead) break;
     }
   } catch {
-    // The folder cannot be read or is gone, so no names can be suggested.
+    // The folder cannot be read or no longer exists, so no names can be suggested.
   }
   return names;
 }
 
-// Longer names are compared by their beginnings: the cost grows with the square of the length.
+// Only the beginnings of longer names are compared, because the cost grows with the square of the length.
 const maxComparedLength = 64;
 
-/** Finds existing names that the model may have meant, best match first, then by name. */
+/** Returns existing names that the model may have meant, the best match first. */
 function similarNames(name: string, names: readonly string[]): readonly string[] {
   const isNear = (distance: number) => distance <= Math.max(2, name.length / 3);
   return nearestNames(name, names.toSorted(), { distance: fileNameDistance, isNear });
 }
 
-/** The edit distance of two file names. A difference in letter case counts half, another extension counts one. */
+/**
+ * Returns the distance of two file names. Names that differ only in letter case have the distance 0.5,
+ * and names that differ only in the extension have 1. Otherwise it is the edit distance.
+ */
 function fileNameDistance(a: string, b: string): number {
   if (withoutExtension(a) === withoutExtension(b)) return 1;
   if (a.toLowerCase() === b.toLowerCase()) return 0.5;

@@ -5,8 +5,8 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import { nameThatGitObeys } from '../permissions/repository-protection.ts';
 
 /**
- * A resolved path at the time of the call. Functions that open it walk `segments` and follow no
- * links.
+ * A path that was resolved at the time of the call. Functions that open it walk along `segments` and
+ * follow no links.
  */
 export interface ResolvedPath {
   /** The path as the caller gave it. */
@@ -15,10 +15,10 @@ export interface ResolvedPath {
   readonly real: string;
   /** The segments of the real path below the root. Empty for the root. */
   readonly segments: readonly string[];
-  /** The real path relative to the root, with `/`. `.` for the root. */
+  /** The real path relative to the root, with `/`. It is `.` for the root. */
   readonly shown: string;
   readonly exists: boolean;
-  /** Whether the given path goes through a symbolic link, so that it does not name the real path. */
+  /** Whether the given path goes through a symbolic link and therefore differs from the real path. */
   readonly isLinked: boolean;
 }
 
@@ -32,8 +32,8 @@ const maxLinks = 40;
 const maxDepth = 200;
 
 /**
- * Resolves a path from a model. `root` must be a real path. The target need not exist. Fails if the
- * path leads outside.
+ * Resolves a path from a model. `root` must be a real path. The target may not exist. Throws if the path
+ * leads outside.
  */
 export async function resolvePath(root: string, given: string): Promise<ResolvedPath> {
   const { real, exists } = await realPathOf(root, given);
@@ -47,8 +47,9 @@ export async function resolvePath(root: string, given: string): Promise<Resolved
 }
 
 /**
- * Returns the error for a write through a link to a file that runs code, such as `.git/config`. A
- * person who approves a write judges the given path, so such a file must be named itself.
+ * Returns the error for a write through a link to a file that can run code, such as `.git/config`.
+ * Undefined if the write is fine. A person who approves a write sees the given path, so the call must
+ * name such a file directly.
  */
 export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefined {
   const { given, real, segments, shown, isLinked } = place;
@@ -62,9 +63,9 @@ export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefi
 }
 
 /**
- * Throws unless the path leads to the real path that was judged when the call was approved. The
- * functions that open a place follow no links, so the opened file is the judged one. Check every
- * place of a call before it is opened. `judged` is undefined if nobody judged the path.
+ * Throws if the path does not lead to the real path that was judged when the call was approved. The
+ * functions that open a path follow no links, so the opened file is the judged one. Check every path of a
+ * call before it is opened. `judged` is undefined if the path was not judged.
  */
 export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
   if (judged === undefined || real === judged) return;
@@ -76,7 +77,7 @@ export function assertJudged({ given, real }: ResolvedPath, judged: string | und
 function invalidPathReason(given: string): string | undefined {
   if (given === '') return 'the path is empty';
   if (given.includes('\0')) return 'it contains a NUL character';
-  // The file system would store another name, and different names could become the same.
+  // The file system would store another name, and two different names could become the same.
   if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
   return undefined;
@@ -93,10 +94,10 @@ interface RealPath {
 }
 
 /**
- * Resolves a path like the kernel: one segment after the other, and `..` is the parent of the
- * folder that was reached, not of the text before it. `link/../a` is therefore beside the target of
- * the link. `root` must be a real path. Segments that do not exist are kept, but `..` cannot follow
- * them. The result may be outside the root.
+ * Resolves a path as the kernel does, one segment after the other. `..` is the parent of the folder that
+ * was reached, and not of the text before it. The path `link/../a` is therefore beside the target of the
+ * link. `root` must be a real path. Segments that do not exist are kept, but `..` cannot follow them. The
+ * result may be outside the root.
  */
 export async function realPathOf(root: string, given: string): Promise<RealPath> {
   const problem = invalidPathReason(given);
@@ -111,7 +112,7 @@ export async function realPathOf(root: string, given: string): Promise<RealPath>
       continue;
     }
     const next = join(here.real, segment);
-    // Nothing below a missing folder or a file can be a link.
+    // No path below a missing folder or a file can be a link.
     const found = here.kind === 'folder' ? await placeAt(given, next) : 'missing';
     if (typeof found === 'string') {
       here = { real: next, kind: found };
@@ -130,7 +131,10 @@ interface Place {
   readonly kind: 'folder' | 'file' | 'missing';
 }
 
-/** Returns `missing` for unreadable paths too: whether they are inside is decided by their parent. */
+/**
+ * Returns the kind of a path, or the target of a link. Unreadable paths count as `missing`, because their
+ * parent decides whether they are inside.
+ */
 async function placeAt(
   given: string,
   path: string,
@@ -164,7 +168,7 @@ function outsideError(root: string, given: string): WorkspaceError {
   return new WorkspaceError('outside', given, state);
 }
 
-/** Returns a path that fits on one line. Control characters are escaped. */
+/** Returns a text for a path that fits on one line. Control characters are escaped. */
 export function displayOnOneLine(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;

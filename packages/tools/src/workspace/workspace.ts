@@ -14,24 +14,24 @@ import {
 import { removeFile, type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
 
 /**
- * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
- * `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
- * outside fails, even if another process redirects it while it is opened. A write through a link to
- * a file that runs code, such as `.git/config`, fails too. Failures are `WorkspaceError`s. A hard
- * link to a file outside cannot be detected.
+ * A folder that file tools cannot leave. Paths come from a model and are relative to the root or
+ * absolute. `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
+ * outside fails, even if another process redirects it while it is opened. A write through a link to a
+ * file that can run code, such as `.git/config`, fails too. All methods reject with a `WorkspaceError`. A
+ * hard link to a file outside cannot be detected.
  */
 export interface Workspace {
   /** The real path of the folder. */
   readonly root: string;
   /**
-   * Resolves a path, which need not exist. The result is valid at the time of the call; `open` and
-   * the other methods resolve again.
+   * Resolves a path, which may not exist. The result is valid only at the time of the call, so `open` and
+   * the other methods resolve the path again.
    */
   resolve(path: string): Promise<ResolvedPath>;
   /**
-   * Returns the workspace for one approved call. All its methods fail with the code `changed` if the
-   * path does not lead to this real path. Tools pass `ToolContext.judged`. Undefined: the path was
-   * not judged, and the workspace stays as it is.
+   * Returns the workspace for one approved call. All its methods fail with the code `changed` if the path
+   * does not lead to this real path. Tools pass `ToolContext.judged`. If it is undefined, the path was
+   * not judged, and the result has no further restriction.
    */
   boundTo(judged: string | undefined): Workspace;
   /**
@@ -45,11 +45,14 @@ export interface Workspace {
   list(path: string, maxEntries: number): Promise<FolderListing>;
   /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
-  /** Deletes a regular file. Does not follow a link at the end of the path to a protected file. */
+  /**
+   * Deletes a regular file. If the path is a link, its target is deleted. Fails if a link leads to a
+   * protected file.
+   */
   remove(path: string, options?: Pick<WriteOptions, 'signal'>): Promise<ResolvedPath>;
   /**
-   * Changes a file based on its current content. Changes of one file in this process run one after
-   * the other. If another process changes the file meanwhile, the change fails.
+   * Changes a file based on its current content. Changes of one file in this process run one after the
+   * other. If another process changes the file at the same time, the change fails.
    */
   change<Result>(
     path: string,
@@ -66,7 +69,7 @@ export interface FileBefore {
 
 /** The result of a change function. */
 export interface FileChange<Result> {
-  /** The new content. Leave it out to keep the file unchanged. */
+  /** The new content. Omit it to keep the file unchanged. */
   readonly bytes?: Uint8Array;
   /** The result of `change`, returned after the file is written. */
   readonly result: Result;
@@ -74,7 +77,7 @@ export interface FileChange<Result> {
 
 /** Options of `Workspace.change`. */
 export interface ChangeOptions extends WriteOptions {
-  /** Maximum size of the current file. */
+  /** Maximum size of the current file, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -182,7 +185,8 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-// Shared by all workspaces of the process, because the root of one may be inside another.
+// The last work on each path. All workspaces of the process share this map, because the root of one may
+// be inside another.
 const lastWorkByPath = new Map<string, Promise<unknown>>();
 
 /** Runs work on a path exclusively. Later calls for the same path wait, in order. */

@@ -21,7 +21,7 @@ export interface WriteOptions {
    * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
    */
   readonly sync?: boolean | undefined;
-  /** Aborts the write before the file is replaced. Default: nothing aborts it. */
+  /** Aborts the write before the file is replaced. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
@@ -41,9 +41,9 @@ interface WriteFileOptions extends WriteOptions {
 const maxAttempts = 20;
 
 /**
- * Writes a file atomically: it writes a temporary file in the same folder and renames it. Readers
- * never see partial content, and a failure leaves neither files nor folders behind. With
- * `expected`, it fails if the content of the file has changed.
+ * Writes a file atomically. It writes a temporary file in the same folder and renames it. Readers never
+ * see partial content, and a failure leaves neither files nor folders behind. With `expected`, it fails
+ * if the content of the file has changed.
  */
 export async function writeFile(
   openRoot: OpenRoot,
@@ -91,7 +91,7 @@ async function writeOnce(
   }
 }
 
-/** Deletes a regular file. The folder stays, even if it is empty then. */
+/** Deletes a regular file. Its folder stays, even if it is then empty. */
 export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
@@ -99,7 +99,7 @@ export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promi
   const name = segmentAt(place, last);
   try {
     checkRegularFile(place, await lstat(folder.pathOf(name)));
-    // A read-only file must stay, as it does for a write.
+    // A read-only file must not be deleted, as it must not be written.
     await access(folder.pathOf(name), constants.W_OK);
     await unlink(folder.pathOf(name));
   } catch (error) {
@@ -123,7 +123,7 @@ async function replace(
   const temporary = await writeTemporary(folder, bytes, before, sync);
   try {
     signal?.throwIfAborted();
-    // Checked as late as possible. A change between this check and the rename cannot be detected.
+    // This is checked as late as possible. A change between this check and the rename cannot be detected.
     const there = expected === undefined ? await existingStats(folder, place) : undefined;
     if (there !== undefined && isNew) throw existsError(place);
     if (expected !== undefined) await checkVersion(folder, place, expected);
@@ -136,7 +136,8 @@ async function replace(
 }
 
 /**
- * Returns the stats of the existing file, or undefined. Throws for anything else, including a link.
+ * Returns the stats of the existing file, or undefined if there is none. Throws if the path is not a
+ * regular file, for example a link.
  */
 async function existingStats(folder: Folder, place: ResolvedPath): Promise<Stats | undefined> {
   try {
@@ -199,7 +200,7 @@ async function writeTemporary(
   sync: boolean,
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
-  // Other users must not read the file before it has the permissions of the file that it replaces.
+  // Other users must not read the file before it gets the permissions of the file that it replaces.
   const handle = await open(folder.pathOf(name), newFlags, before === undefined ? 0o666 : 0o600);
   try {
     await folder.check(name, handle);
@@ -220,8 +221,8 @@ async function removeTemporary(folder: Folder, name: string): Promise<void> {
 }
 
 /**
- * Copies the mode, and the owner if this process may. Extended attributes are lost, because Node.js
- * cannot copy them.
+ * Copies the mode, and the owner if this process has the right to do that. Extended attributes are lost,
+ * because Node.js cannot copy them.
  */
 async function copyPermissions(handle: FileHandle, before: Stats): Promise<void> {
   const { uid, gid } = await handle.stat();
@@ -231,6 +232,7 @@ async function copyPermissions(handle: FileHandle, before: Stats): Promise<void>
       () => true,
       () => false,
     ));
-  // Removes setuid and setgid if the owner changes, so the program does not run as another user.
+  // If the owner changes, setuid and setgid are removed, so that the program does not run as another
+  // user.
   await handle.chmod(before.mode & (isKept ? 0o7777 : 0o777));
 }

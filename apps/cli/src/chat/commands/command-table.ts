@@ -20,7 +20,7 @@ const quit: SlashCommand = {
   run: ({ quit: leave }) => leave(),
 };
 
-/** The name that other programs use. */
+/** `/exit` does the same as `/quit`, because other programs use that name. */
 const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave the chat, same as /quit' };
 
 export const commandTable: readonly SlashCommand[] = [
@@ -42,9 +42,9 @@ export const commandTable: readonly SlashCommand[] = [
 ];
 
 /**
- * Whether a text is a slash command and not a message for the model: a slash and one word. A path
- * has more slashes. A sentence that starts with a slash is a command only if its first word is
- * close to one.
+ * Returns true if a text is a slash command, and not a message for the model. A command is a slash
+ * and one word; a path has more slashes. A sentence that starts with a slash is a command only if
+ * its first word is similar to the name of one.
  */
 export function isCommand(text: string): boolean {
   const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
@@ -97,7 +97,7 @@ const keyHelp = [
   ['@', 'mentions a file'],
 ] as const;
 
-/** Builds /help from the table that contains it. */
+/** Creates the /help command. `all` returns the table of commands, which also contains /help. */
 function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
   return {
     name: '/help',

@@ -52,7 +52,10 @@ export const tools: SlashCommand = {
   },
 };
 
-/** The share of the main agent and of each sub-agent. Empty if there was no sub-agent. */
+/**
+ * Returns one line of usage for the main agent and for each sub-agent. Returns no lines if there
+ * was no sub-agent.
+ */
 function sharesOf(stats: UsageStats): readonly string[] {
   const children = childUsage(stats);
   if (children.length === 0) return [];

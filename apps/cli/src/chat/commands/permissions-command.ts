@@ -32,11 +32,11 @@ export const permissions: SlashCommand = {
 interface GrantedRule {
   readonly rule: PermissionRule;
   readonly since: 'session' | 'always';
-  /** The rule's text in the log. */
+  /** The rule's text in the log. Undefined if the rule is not in the log. */
   readonly text?: string | undefined;
 }
 
-/** Rules of the session first, then rules of the folder. Duplicates are removed. */
+/** Returns the rules of the session, then the rules of the folder, without duplicates. */
 async function grantedRules({
   built,
   conversation,

@@ -81,7 +81,9 @@ export const forkSession: SlashCommand = {
   },
 };
 
-/** Padded to a fixed width, so that the list is aligned. */
+/**
+ * Returns the age of a session as text. The text has a fixed width, so that the list is aligned.
+ */
 function ageOf({ changedAt }: SessionSummary, now: number): string {
   return formatAge(Math.max(0, now - changedAt)).padStart('59 min'.length);
 }

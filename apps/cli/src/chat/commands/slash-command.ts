@@ -18,7 +18,7 @@ export interface CommandContext {
   readonly conversation: Conversation;
   readonly built: BuiltAgent;
   print(...blocks: readonly Block[]): void;
-  /** Shows a list to choose from. */
+  /** Shows a list from which the user chooses one item. */
   pick(pick: PickList): void;
   /** Opens a session, or a new one if the id is undefined. */
   open(session: SessionId | undefined): Promise<void>;
@@ -26,7 +26,7 @@ export interface CommandContext {
   newSession(): SessionId;
   /** Uses another model from now on. */
   switchModel(chosen: ChosenModel): void;
-  /** Replays the session, `speed` times as fast as it was. */
+  /** Replays the session. `speed` 2 means twice as fast as the session was. */
   replay(speed: number): void;
   quit(): void;
 }
@@ -37,7 +37,7 @@ export interface SlashCommand {
   /** The argument, as /help shows it. */
   readonly argument?: string | undefined;
   readonly description: string;
-  /** The command is refused during a run. Default: false. */
+  /** If true, the command is refused during a run. Default: false. */
   readonly onlyWhenIdle?: boolean | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
   run(context: CommandContext, argument: string): Promise<void> | void;

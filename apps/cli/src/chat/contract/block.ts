@@ -4,7 +4,7 @@ import type { ApprovalDialog, ConfirmDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 
 /**
- * A unit that is printed to the scrollback exactly once. Its lines depend on the width of the
+ * Content that is printed to the scrollback exactly once. Its lines depend on the width of the
  * terminal.
  */
 export type Block =

@@ -13,9 +13,9 @@ import type { PendingApproval } from './dialog.ts';
 import type { Entry } from './entry.ts';
 
 /**
- * The part of a session that is not printed yet, plus counters. Printed content is not in it.
+ * The part of a session that is not printed yet, and some counters.
  *
- * A state can be folded only once, because its Markdown streams move on to the next state.
+ * A state can be folded only once, because the next state reuses its Markdown streams.
  */
 export interface ChatState {
   readonly session: SessionId;
@@ -23,16 +23,18 @@ export interface ChatState {
   readonly entries: readonly Entry[];
   readonly approvals: readonly PendingApproval[];
   readonly queued: readonly QueuedMessage[];
-  /** Permission rules that are granted for this session, as the policy wrote them. */
+  /**
+   * Permission rules that are granted for this session, in the text form of the permission policy.
+   */
   readonly sessionRules: readonly string[];
   readonly run: { readonly id: RunId; readonly startedAt: number } | undefined;
   /** The scheduled retry and its reason. */
   readonly retry: NextRetry | undefined;
-  /** The last run ended with an error and can be retried. */
+  /** True if the last run ended with an error and can be retried. */
   readonly hasFailed: boolean;
-  /** A stop was requested and has not taken effect yet. */
+  /** True from the request to stop until the run has stopped. */
   readonly isStopping: boolean;
-  /** The current turn creates a summary and is not part of the conversation. */
+  /** True if the current turn creates a summary, which is not part of the conversation. */
   readonly isSummarising: boolean;
   /** The last printed reasoning, so that the user can unfold it. */
   readonly lastThought: string | undefined;
@@ -43,7 +45,7 @@ export interface ChatState {
   readonly printed: ReadonlySet<PartId>;
   /** Printed calls of the open turn. Later events do not change them. */
   readonly printedCalls: ReadonlySet<ToolCallId>;
-  /** The end of the last turn has been reported. */
+  /** True after the end of the last turn was reported to the user. */
   readonly isStopReported: boolean;
   /** The error of a request that was too long. It is shown only if compaction does not solve it. */
   readonly overflowError: string | undefined;
@@ -96,7 +98,10 @@ interface AttemptStats {
   readonly turn: number;
   readonly attempt: number;
   readonly usage: Usage;
-  /** The attempt creates a summary, so its size tells nothing about the conversation. */
+  /**
+   * True if the attempt creates a summary. Its tokens then say nothing about the size of the
+   * conversation.
+   */
   readonly isSummary: boolean;
   readonly startedAt: number;
   readonly firstAt: number | undefined;

@@ -11,21 +11,21 @@ export type Dialog =
 export interface ApprovalDialog {
   readonly type: 'approval';
   readonly approval: PendingApproval;
-  /** The request comes from a sub-agent. */
+  /** True if the request comes from a sub-agent. */
   readonly isChild: boolean;
   /** Number of further approvals that wait. */
   readonly others: number;
   /** The folder in which the call runs, if it is not the folder of this terminal. */
   readonly folder?: string | undefined;
-  /** The effect of a file change, as soon as it is known. */
+  /** The effect of a file change. Undefined until it is computed. */
   readonly preview?: ChangePreview | undefined;
   /** The rule that a permanent answer saves. Undefined if there is none. */
   readonly savedRule?: PermissionRule | undefined;
 }
 
 /**
- * The second step of an answer that allows more than the call that was shown, or something else:
- * a rule, several calls, or a changed input.
+ * The second step of an answer. It is needed if the answer allows something other than the call
+ * that was shown: a rule, several calls, or a changed input.
  */
 export interface ConfirmDialog {
   readonly type: 'confirm';
@@ -34,9 +34,9 @@ export interface ConfirmDialog {
   readonly rule?: string | undefined;
   /** What the rule allows, in words. */
   readonly scope?: string | undefined;
-  /** The calls that run, each of which is shown in full. */
+  /** The calls that the answer allows. The dialog shows each of them in full. */
   readonly requests: readonly ApprovalDialog[];
-  /** Describes the answer that approves. */
+  /** The label of the answer that approves. */
   readonly yes: string;
 }
 
@@ -47,17 +47,22 @@ export interface PendingApproval {
   readonly name: string;
   readonly input: JsonValue | undefined;
   readonly reason: string | undefined;
-  /** The permission rule that a lasting answer would grant, as the policy wrote it. */
+  /**
+   * The permission rule that a lasting answer would grant, in the text form of the policy.
+   * Undefined if there is none.
+   */
   readonly rule: string | undefined;
-  /** What the question is about: the real path of a file. Undefined for other calls. */
+  /**
+   * The real path of the file that the permission check found. Undefined for calls without a file.
+   */
   readonly judged?: string | undefined;
-  /** Set if a sub-agent asks: the names of the agents, down to the one that asks. */
+  /** The names of the agents, down to the sub-agent that asks. Undefined if the main agent asks. */
   readonly agents?: readonly string[] | undefined;
-  /** Set if a sub-agent asks: the call that runs it. */
+  /** The call that runs the sub-agent that asks. Undefined if the main agent asks. */
   readonly of?: ToolCallId | undefined;
-  /** Set if a guardrail asks about an input or an answer. */
+  /** True if a guardrail asks about an input or an answer. */
   readonly isGuardrail?: true | undefined;
-  /** An answer was submitted and is not processed yet. */
+  /** True if an answer was submitted, but is not processed yet. */
   readonly isAnswered: boolean;
 }
 
@@ -77,9 +82,9 @@ export interface PickList {
 export interface ChoiceList {
   readonly items: readonly ChoiceItem[];
   readonly selected: number;
-  /** The ticked items, if several can be chosen. */
+  /** The indexes of the ticked items. Undefined if only one item can be chosen. */
   readonly ticked?: ReadonlySet<number> | undefined;
-  /** Digits choose nothing. Default: false. */
+  /** If true, digits do not choose an item. Default: false. */
   readonly lettersOnly?: boolean | undefined;
 }
 

@@ -16,7 +16,10 @@ export interface TextEntry extends OfAttempt {
   readonly itemId: ItemId;
   /** Splits the text into finished passages and an unfinished rest. */
   readonly stream: MarkdownStream;
-  /** The full text. It is a rope that is flattened only if the part is replaced by another one. */
+  /**
+   * The full text. The string is built by concatenation, so JavaScript copies it only if the part
+   * is replaced by another one.
+   */
   readonly text: string;
   /** Finished passages that are not printed yet. */
   readonly ready: readonly Passage[];
@@ -35,7 +38,8 @@ export interface ThoughtEntry extends OfAttempt {
 }
 
 /**
- * State of an entry. `held`: the entry was cut off, and a later event decides whether it counts.
+ * The state of an entry. `held` means that the entry was cut off, and a later event decides whether
+ * it is printed.
  */
 export type EntryEnd = 'open' | 'held' | 'done';
 
@@ -44,8 +48,8 @@ export interface CallEntry extends OfAttempt {
   readonly partId: PartId | undefined;
   readonly card: ToolCard;
   /**
-   * The position of the call is unknown until its turn ends, because the model's own call was not
-   * seen.
+   * True if the model's own call was not seen. The position of the call is then unknown until its
+   * turn ends.
    */
   readonly isUnplaced: boolean;
 }

@@ -23,7 +23,10 @@ export interface ToolCard {
 
 export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
 
-/** `stopped`: the user stopped it during the execution. `unstarted`: the user stopped it before. */
+/**
+ * How a call ended. `stopped`: the user stopped the call while it ran. `unstarted`: the user
+ * stopped the call before it ran.
+ */
 type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
 
 /** The part of a result that is shown. */
@@ -34,15 +37,18 @@ export interface CardResult {
   readonly value: JsonValue | undefined;
 }
 
-/** The arguments of a call while the model writes them: the start and the latest end. */
+/**
+ * The arguments of a call while the model writes them. Only the beginning and the newest text are
+ * stored.
+ */
 export interface ArgumentsDraft {
   readonly head: string;
-  /** The text after the head, or the last part of it. */
+  /** The text after the head. Only its last part if it is long. */
   readonly tail: string;
   readonly length: number;
 }
 
-/** The end of a growing text. Older text is dropped, so the cost does not depend on the length. */
+/** The end of a growing text. Older text is dropped, so an update costs the same for any length. */
 export interface Tail {
   readonly text: string;
   /** Number of line breaks in the dropped text. */

@@ -29,27 +29,30 @@ export interface ApprovalAnswersOptions {
   /** Approves, and saves the rule for this folder. */
   readonly approveAlways: (approval: PendingApproval, rule: PermissionRule) => Promise<void>;
   readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
-  /** Lets an action run in the background and prints its error. */
+  /** Waits for the work in the background and prints its error. */
   readonly runInBackground: (work: Promise<void>) => void;
 }
 
-/** A second step that waits for its confirmation. */
+/** A second step that is open and waits for the user's answer. */
 interface OpenConfirm {
-  /** The approval that it belongs to. */
+  /** The key of the approval to which this second step belongs. */
   readonly approvalKey: string;
   readonly dialog: ConfirmDialog;
-  /** The key that opened it. It returns to the prompt if the user types on. */
+  /**
+   * The key that opened this second step. If the user continues to type, this key becomes text in
+   * the prompt.
+   */
   readonly openedBy: readonly Key[];
   readonly onYes: () => void;
 }
 
 /**
- * The approvals that wait, and the answers to them. An answer that allows more than the shown call,
- * or something else, has a second step.
+ * Holds the waiting approvals and submits the user's answers. An answer that allows something other
+ * than the shown call needs a second step.
  */
 export class ApprovalAnswers {
   readonly #options: ApprovalAnswersOptions;
-  /** Approvals that are answered here, although the log has not recorded it yet. */
+  /** The keys of approvals that the user answered here, and whose answer is not in the log yet. */
   readonly #answered = new Set<string>();
   #confirm: OpenConfirm | undefined;
 
@@ -57,7 +60,7 @@ export class ApprovalAnswers {
     this.#options = options;
   }
 
-  /** The request to show: the second step of the first approval, or that approval. */
+  /** The request to show: the first approval, or its second step if that is open. */
   get dialog(): ApprovalDialog | ConfirmDialog | undefined {
     const [first, ...others] = this.#unanswered;
     if (first === undefined) return undefined;
@@ -87,16 +90,18 @@ export class ApprovalAnswers {
     this.#submit(approval, () => this.#options.deny(approval, reason));
   }
 
-  /** Returns the field for the reason of a denial. */
+  /** Creates the input field for the reason of a denial. */
   reasonInput(approval: PendingApproval, text?: string): SideInput {
     return denialReasonInput(approval, (reason) => this.deny(approval, reason), text);
   }
 
-  /** Returns the field for another input. The changed call is shown before it runs. */
+  /**
+   * Creates the input field for a changed input. The dialog shows the changed call before it runs.
+   */
   changeInput(dialog: ApprovalDialog): SideInput {
     const { approval } = dialog;
     return changedInputInput(approval, (input: JsonValue) => {
-      // The preview shows the change of the old input.
+      // The preview belongs to the old input, so it is removed.
       const request = { ...dialog, preview: undefined, approval: { ...approval, input } };
       this.#open(approval, confirmChanged(request), () =>
         this.#submit(approval, () => this.#options.approve(approval, { input })),
@@ -104,7 +109,7 @@ export class ApprovalAnswers {
     });
   }
 
-  /** Opens the second step of an answer that allows more than this call. */
+  /** Opens the second step of an answer that allows more than the shown call. */
   openConfirm(dialog: ApprovalDialog, action: 'session' | 'waiting' | 'always', key: Key): void {
     const { approveForSession, approveAlways } = this.#options;
     const { approval, savedRule } = dialog;
@@ -130,8 +135,8 @@ export class ApprovalAnswers {
   }
 
   /**
-   * Opens the second step for all calls that wait. It opens when all previews are computed. Calls
-   * that arrive later are not in the list, so the answer does not apply to them.
+   * Opens the second step for all waiting calls, as soon as all previews are computed. Calls that
+   * arrive later are not in the list, so the answer does not apply to them.
    */
   #openWaiting(first: PendingApproval, key: Key): void {
     const { previews, runInBackground } = this.#options;
@@ -161,7 +166,7 @@ export class ApprovalAnswers {
     this.#confirm = { approvalKey: approvalKey(approval), dialog, openedBy: keys, onYes };
   }
 
-  /** Gives the answer of the open second step. */
+  /** Gives the answer that approves in the open second step. */
   confirm(): void {
     const open = this.#confirm;
     this.#confirm = undefined;
@@ -204,8 +209,8 @@ function changedText({ name, input }: PendingApproval): string {
 }
 
 /**
- * Leaves out later changes of a file, because the first one can change what they do. They are asked
- * about after it.
+ * Returns the requests without later changes of the same file, because the first change can alter
+ * what they do. The user is asked about the later changes afterwards.
  */
 function firstChangeOfEachFile(dialogs: readonly ApprovalDialog[]): readonly ApprovalDialog[] {
   const files = new Set<string>();

@@ -15,8 +15,8 @@ export interface ApprovalChoice extends ChoiceItem {
 
 /**
  * Returns the possible answers to an approval. A lasting answer is offered only if there is a rule
- * for it. The last answer denies, and the selection starts there. It is the only answer if the input
- * of the call is unknown.
+ * for it. The last answer denies, and it is selected at first. If the input of the call is unknown,
+ * it is the only answer.
  */
 export function approvalChoices({
   approval,
@@ -58,7 +58,7 @@ const denyChoice: ApprovalChoice = {
   ...{ action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
 };
 
-/** Describes the scope of an answer for the session. */
+/** Describes what an answer for the session allows. */
 function ruleScope(rule: PermissionRule | undefined, folder?: string): string {
   if (rule === undefined) return 'similar requests';
   const { command, path, exact, tool } = rule;
@@ -74,7 +74,7 @@ function isAllFiles({ path, exact }: PermissionRule): boolean {
 
 /**
  * Returns the rule for a permanent answer. A rule for all files becomes a rule for the requested
- * path alone. Other rules stay the same.
+ * path only. Other rules stay the same.
  */
 export function alwaysRule(
   rule: PermissionRule,
@@ -85,12 +85,14 @@ export function alwaysRule(
   return typeof path === 'string' ? { tool, path, exact: true, decision: 'allow' } : undefined;
 }
 
-/** Parses a rule that the policy wrote. Returns undefined for any other text. */
+/**
+ * Parses a rule in the text form of the permission policy. Returns undefined for any other text.
+ */
 export function parseRule(text: string): PermissionRule | undefined {
   return parseStandingRule(text)?.rule;
 }
 
-/** The answers to the second step. The selection starts on the one that goes back. */
+/** Returns the answers to the second step. "No, go back" is selected at first. */
 export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
   return [
     { label: yes, letter: 'y' },
@@ -98,7 +100,7 @@ export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
   ];
 }
 
-/** The second step of an answer for the session, with the rule that it sets. */
+/** Returns the second step of an answer for the session. It shows the rule that the answer sets. */
 export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDialog {
   const { rule = '' } = approval;
   const known = parseRule(rule);
@@ -112,7 +114,7 @@ export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDia
   };
 }
 
-/** The second step of a permanent answer, with the rule exactly as it is saved. */
+/** Returns the second step of a permanent answer. It shows the rule exactly as it is saved. */
 export function confirmAlways(rule: PermissionRule): ConfirmDialog {
   return {
     type: 'confirm',
@@ -125,8 +127,8 @@ export function confirmAlways(rule: PermissionRule): ConfirmDialog {
 }
 
 /**
- * The second step of an answer to several calls, which shows each of them. Of `waiting` calls, those
- * that are not among the requests are asked about later.
+ * Returns the second step of an answer to several calls. It shows each of the `requests`. `waiting`
+ * is the number of all waiting calls. The user is asked about the rest of them later.
  */
 export function confirmWaiting(
   requests: readonly ApprovalDialog[],
@@ -141,7 +143,7 @@ export function confirmWaiting(
   return { type: 'confirm', title, requests, yes };
 }
 
-/** The second step of a changed input, which shows the changed call. */
+/** Returns the second step of a changed input. It shows the changed call. */
 export function confirmChanged(request: ApprovalDialog): ConfirmDialog {
   return {
     type: 'confirm',

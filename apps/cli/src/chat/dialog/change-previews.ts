@@ -4,9 +4,9 @@ import type { PendingApproval } from '../contract/dialog.ts';
 
 /** The previews of requested file changes, as the dialogs use them. */
 export interface ApprovalPreviews {
-  /** Returns undefined until the preview is computed, or if there is none. */
+  /** Returns the preview. Returns undefined until the preview is computed, or if there is none. */
   of(approval: PendingApproval): ChangePreview | undefined;
-  /** Whether the preview is computed, or the call has none. */
+  /** Returns true if the preview is computed, or if the call has none. */
   isReady(approval: PendingApproval): boolean;
   /** Computes the preview again, for the file as it is now. */
   renew(approval: PendingApproval): Promise<ChangePreview | undefined>;
@@ -18,8 +18,8 @@ interface Known {
 }
 
 /**
- * Computes the previews of requested file changes. A preview is out of date as soon as the file
- * changes, so it is computed again when another call finished and before the call is approved.
+ * Computes the previews of requested file changes. A preview is wrong as soon as the file changes.
+ * So it is computed again when another call finishes, and before the call is approved.
  */
 export class ChangePreviews implements ApprovalPreviews {
   readonly #preview: BuiltAgent['preview'];
@@ -55,7 +55,9 @@ export class ChangePreviews implements ApprovalPreviews {
   }
 }
 
-/** Whether a call changes a file, so that its effect depends on the file. */
+/**
+ * Returns true if a call changes a file. The effect of such a call depends on the file's content.
+ */
 export function changesFile({ name }: Pick<PendingApproval, 'name'>): boolean {
   return name === 'edit' || name === 'write';
 }

@@ -2,7 +2,10 @@ import type { Key } from '../../input/keys/key.ts';
 import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
 import { approvalChoices, confirmChoices } from './approval-choices.ts';
 
-/** Identifies a dialog. Another key means a new list. */
+/**
+ * Returns a key that identifies a dialog. If the key changes, the dialog gets a new list of
+ * choices.
+ */
 export function dialogKey(dialog: Dialog): object | string {
   switch (dialog.type) {
     case 'approval':
@@ -36,7 +39,10 @@ export function choiceListOf(dialog: Dialog): ChoiceList {
   }
 }
 
-/** The last item refuses, so that Enter approves nothing unless the user moved to it. */
+/**
+ * Creates a list whose last item is selected. The last item refuses, so Enter approves only after
+ * the user moved the selection.
+ */
 function onLast(items: readonly ChoiceItem[]): ChoiceList {
   return { items, selected: items.length - 1, lettersOnly: true };
 }
@@ -46,7 +52,7 @@ type ChoiceResult =
   | { readonly type: 'chosen'; readonly index: number }
   | { readonly type: 'cancelled' };
 
-/** Whether a key only moves the selection. */
+/** Returns true if a key only moves the selection. */
 export function isMoveKey(key: Key): boolean {
   if (key.type === 'key') return key.name === 'up' || key.name === 'down' || key.name === 'tab';
   return key.type === 'chord' && key.ctrl && (key.char === 'p' || key.char === 'n');
@@ -83,7 +89,7 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   }
 }
 
-/** A letter or digit chooses, a space ticks. */
+/** Applies typed text: a letter or a digit chooses an item, a space ticks one. */
 function pressText(list: ChoiceList, text: string): ChoiceResult {
   const { items, selected, ticked, lettersOnly = false } = list;
   if (text === ' ' && ticked !== undefined) {
@@ -112,12 +118,12 @@ export class FilteredPickList {
     this.#filtered = filtered(all, '');
   }
 
-  /** A new object after each change. */
+  /** The filtered list. It is a new object after each change. */
   get list(): PickList {
     return this.#filtered;
   }
 
-  /** Returns false if the key does not change the filter. */
+  /** Applies a key to the filter. Returns false if the key does not change the filter. */
   press(key: Key): boolean {
     if (key.type === 'text') this.#typed += key.text;
     else if (key.type === 'key' && key.name === 'backspace') this.#typed = this.#typed.slice(0, -1);

@@ -6,8 +6,8 @@ import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
 /**
- * Returns all lines that the user must have seen before an approval: everything that the title does
- * not show. No line is clipped.
+ * Returns all lines that the user must see before an approval, except what the title shows. No line
+ * is clipped.
  */
 export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
   switch (dialog.type) {
@@ -20,7 +20,10 @@ export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
   }
 }
 
-/** Returns why the call needs an approval, and the problem of a change that cannot be applied. */
+/**
+ * Returns why the call needs an approval. If the change cannot be applied, it also returns the
+ * problem.
+ */
 export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
   if (dialog.type !== 'approval') return [];
   const { approval, preview } = dialog;
@@ -46,13 +49,13 @@ export function fullDialogLines(
 
 interface CachedLines {
   readonly look: Look;
-  /** What the title does not show in full. */
+  /** The subject of the request, if the title does not show all of it. */
   readonly clipped: string | undefined;
   readonly folder: string | undefined;
   readonly lines: readonly string[];
 }
 
-/** A long change is drawn many times while the user reads it, so its lines are cached. */
+/** The cached lines by request. A long change is drawn many times while the user reads it. */
 const linesCache = new WeakMap<object, CachedLines>();
 
 function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readonly string[] {
@@ -87,7 +90,7 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
   return title.map((line) => `${number}. ${line}`);
 }
 
-/** The command, the change or the input of one request. */
+/** Draws the command, the change or the input of one request. */
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { folder } = dialog;
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
@@ -101,7 +104,8 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   const subject = clippedSubject(look, dialog);
   const clipped = subject === undefined ? undefined : revealHidden(subject);
   const fields = fieldsOf(input);
-  // A preview that is cut does not show the whole change, but the input does.
+  // If the preview is cut, it does not show the whole change. Then the change is drawn from the
+  // input.
   const effect = preview?.isCut ? undefined : preview?.diff || undefined;
   const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
@@ -109,7 +113,7 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
     const rest = otherFields(look, fields, diffFields);
     const notes = [
       ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
-      // The effect shows every place.
+      // The preview already shows every replaced place, so it needs no notes.
       ...(effect === undefined ? replaceAllNotes(name, input) : []),
     ];
     const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
@@ -134,9 +138,12 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
 const unknownInput =
   'The input of this call is not known here, so it cannot be allowed. Deny it; the model can make the call again.';
 
-/** The title or the diff shows these fields. */
+/** The input fields that the title or the diff shows. */
 const diffFields: ReadonlySet<string> = new Set(['path', 'content', 'edits']);
-/** The description is what the model says about the command, and has no effect. */
+/**
+ * The input fields of a command that are not listed. The description is only the model's own text
+ * and has no effect.
+ */
 const commandFields: ReadonlySet<string> = new Set(['command', 'description']);
 
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
@@ -158,7 +165,7 @@ function otherFields(
     );
 }
 
-/** The title already shows the path. */
+/** Returns true if the path is the only input. The title already shows it. */
 function isPathAlone(name: string, fields: Fields | undefined): boolean {
   const isLooking = name === 'read' || name === 'ls' || name === 'glob';
   return isLooking && Object.keys(fields ?? {}).join() === 'path';

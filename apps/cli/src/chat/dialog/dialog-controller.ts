@@ -42,13 +42,19 @@ interface DialogControllerOptions extends ApprovalAnswersOptions {
 interface ShownDialog {
   readonly key: object | string;
   readonly list: ChoiceList;
-  /** What the user has seen of the request. */
+  /** Which lines of the request the user has seen. */
   readonly content: ReadContent;
-  /** The user moves in the dialog, so further moves need no pause before them. */
+  /**
+   * True if the last key moved the selection or scrolled. Further moves then need no pause before
+   * them.
+   */
   readonly isMoving: boolean;
 }
 
-/** A dialog that can be answered by accident. A pick list is opened by the user's own command. */
+/**
+ * A dialog that the user could answer by accident. A pick list is not one, because the user opened
+ * it with a command.
+ */
 type GuardedDialog = Exclude<Dialog, { readonly type: 'pick' }>;
 
 /** A choice, and the key that chose it. */
@@ -59,10 +65,10 @@ interface Chosen {
 }
 
 /**
- * Selects the dialog to show and handles its keys. There is one dialog at a time; the others wait.
+ * Selects the dialog to show and handles its keys. It shows one dialog at a time; the others wait.
  *
- * An approval needs a single key press that stands alone (see `AnswerGuard`), after the whole
- * request was on the screen. All other text belongs to the prompt.
+ * To approve, the user must press a single key after a pause (see `AnswerGuard`), and the whole
+ * request must have been on the screen. All other text belongs to the prompt.
  */
 export class DialogController {
   readonly #options: DialogControllerOptions;
@@ -72,7 +78,10 @@ export class DialogController {
   #sideInput: SideInput | undefined;
   /** The current dialog with its list. */
   #shownDialog: ShownDialog | undefined;
-  /** The last keys were `y` and more, so they did not approve. */
+  /**
+   * True if the last keys were `y` and Enter, or the word "yes". They did not approve, because an
+   * approval needs a single key.
+   */
   #isTogether = false;
 
   constructor(options: DialogControllerOptions) {
@@ -106,7 +115,7 @@ export class DialogController {
       // The dialog was answered elsewhere, so the typed text is dropped.
       this.#sideInput = undefined;
       if (dialog.type !== 'confirm') this.#approvals.closeConfirm();
-      // Keys count only after the dialog is on the screen.
+      // Keys are ignored until the dialog is on the screen.
       this.#guard.close();
       const shown = { list: choiceListOf(dialog), content: new ReadContent(), isMoving: false };
       this.#shownDialog = { key, ...shown };
@@ -130,7 +139,7 @@ export class DialogController {
     return this.#isTogether ? 'together' : 'waiting';
   }
 
-  /** Records what a drawing of the dialog showed. Call it after the drawing is on the screen. */
+  /** Records which part of a dialog was drawn. Call it after the drawing is on the screen. */
   readonly markShown = (view: ContentView): void => {
     const shown = this.#shownDialog;
     if (shown === undefined || shown.key !== view.key || this.dialog === undefined) return;
@@ -139,7 +148,7 @@ export class DialogController {
     this.#options.onChange();
   };
 
-  /** Forgets the shown dialog and cancels an answer that did not take effect yet. */
+  /** Closes the shown dialog and cancels an answer that did not take effect yet. */
   close(): void {
     this.#guard.close();
     this.#sideInput = undefined;
@@ -153,7 +162,7 @@ export class DialogController {
     this.#options.onChange();
   }
 
-  /** Handles the keys of one read. Returns the keys that belong to the prompt. */
+  /** Handles the keys that arrived together. Returns the keys that belong to the prompt. */
   readonly read = (read: KeyRead): readonly Key[] => {
     const { dialog, list } = this;
     if (dialog === undefined || list === undefined) return read.keys;
@@ -189,7 +198,7 @@ export class DialogController {
     return this.#typeOn(held === undefined ? keys : [held, ...keys]);
   }
 
-  /** Moves the selection or scrolls. Neither answers, so further moves need no pause. */
+  /** Moves the selection or scrolls. Neither is an answer, so further moves need no pause. */
   #move(keys: readonly Key[], isQuiet: boolean): boolean {
     const shown = this.#shownDialog;
     if (shown === undefined) return false;
@@ -208,7 +217,7 @@ export class DialogController {
     return true;
   }
 
-  /** A single key press after a quiet period. */
+  /** Handles a single key press that came after a pause. */
   #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
     if (dialog.type !== 'question' && isLetter(key, 'v')) {
       this.#options.showInFull(dialog);
@@ -226,7 +235,10 @@ export class DialogController {
     return [];
   }
 
-  /** The user types a message. An open second step closes, because nobody answers it. */
+  /**
+   * Handles keys of a message that the user types. An open second step closes, because these keys
+   * are no answer to it.
+   */
   #typeOn(keys: readonly Key[]): readonly Key[] {
     const kept = keysForPrompt(keys);
     const opened = kept.length > 0 ? this.#approvals.closeConfirm() : [];
@@ -299,7 +311,10 @@ export class DialogController {
     }
   }
 
-  /** Nothing that was not shown can be approved. A preview may be newer than the last drawing. */
+  /**
+   * Returns true if every line of the request was on the screen, with its current preview. A
+   * preview may be newer than the last drawing.
+   */
   #isReadAs(dialog: ApprovalDialog | ConfirmDialog): boolean {
     const content = this.#shownDialog?.content;
     const preview = dialog.type === 'approval' ? dialog.preview : undefined;
@@ -328,7 +343,9 @@ export class DialogController {
     }
   }
 
-  /** The last two choices are to type an answer and to give none. */
+  /**
+   * Submits the answer to a question. The last two choices are "type an answer" and "no answer".
+   */
   #answer(question: OpenQuestion, { index, list: { items, ticked }, key }: Chosen): void {
     const { options, answer } = question;
     if (index === items.length - 2) {
@@ -349,7 +366,7 @@ function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
   return { ...list, items, selected: index === -1 ? items.length - 1 : index };
 }
 
-/** Whether somebody pressed `y` and Enter, or typed "yes". */
+/** Returns true if the user pressed `y` and Enter together, or typed "yes". */
 function isYesAndMore(keys: readonly Key[]): boolean {
   const text = keys.map((key) => (key.type === 'text' ? key.text : '')).join('');
   const hasEnter = keys.some((key) => key.type === 'key' && key.name === 'enter');
@@ -360,7 +377,10 @@ function isLetter(key: Key, letter: string): boolean {
   return key.type === 'text' && key.text.toLowerCase() === letter;
 }
 
-/** Returns how far a key scrolls the request. Space scrolls only if nobody types. */
+/**
+ * Returns by how many pages a key scrolls the request. Space scrolls only if the user is not
+ * typing.
+ */
 function scrollPages(key: Key, canUseSpace: boolean): number | undefined {
   if (key.type === 'text') return canUseSpace && key.text === ' ' ? 1 : undefined;
   if (key.type !== 'key') return undefined;

@@ -8,13 +8,13 @@ import { dialogContent, dialogReason } from './dialog-content.ts';
 import { dialogTitle } from './dialog-title.ts';
 import type { ContentView } from './read-content.ts';
 
-/** How a dialog reacts to keys now. */
+/** How a dialog reacts to the next key. */
 export type DialogReadiness =
   /** The whole request was shown and nobody types, so a key can approve. */
   | 'ready'
   /** A key arrived less than the quiet period ago. */
   | 'waiting'
-  /** The same, and the key would have approved if it had arrived alone. */
+  /** Like `waiting`, and the key would have approved if it had arrived alone. */
   | 'together'
   /** A part of the request was not shown yet. */
   | 'unread'
@@ -36,19 +36,22 @@ interface DrawnDialog {
   readonly view: ContentView;
 }
 
-/** In a narrower window nobody can read a request, so it does not count as shown. */
+/**
+ * Minimum width of the window. A user cannot read a request in a narrower window, so the request
+ * does not count as shown.
+ */
 const minWidth = 8;
-/** The content gets at least this many lines, if the choices can be scrolled. */
+/** Minimum number of lines for the content. The choices scroll if they do not fit beside it. */
 const minContent = 4;
-/** The reason gets its own lines only beside this much content. */
+/** Minimum number of content lines beside which the reason gets its own lines. */
 const minReasonRoom = 8;
 const maxReservedReason = 2;
-/** Below this number of lines there is no hint. */
+/** The hint is left out if the dialog has fewer lines than this. */
 const minHintRoom = 8;
 
 /**
- * Draws a dialog and reports which part of its content is visible. The layout does not depend on
- * what was read, so that a line stays where the user saw it.
+ * Draws a dialog and reports which part of its content is visible. The layout stays the same while
+ * the user reads, so that a line stays where the user saw it.
  */
 export function drawDialog(
   look: Look,
@@ -60,8 +63,8 @@ export function drawDialog(
   const isGuarded = dialog.type !== 'pick';
   const hint = isGuarded && room >= minHintRoom ? [hintLine(look, dialog, readiness, typed)] : [];
   const fullTitle = dialogTitle(look, dialog);
-  // In a very low window the title scrolls with the content. It must be read too, because only the
-  // title shows a short command or path.
+  // In a very low window, the title scrolls with the content. The user must read the title too,
+  // because a short command or path is only in the title.
   const isTiny = request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
   const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
@@ -91,7 +94,10 @@ interface ContentWindow {
   readonly end: number;
 }
 
-/** Returns the visible part of the content and, if there is more, a line that tells how much. */
+/**
+ * Returns the visible part of the content. If the content is longer, the last line says how much is
+ * below.
+ */
 function contentWindow(
   look: Look,
   content: readonly string[],
@@ -124,7 +130,7 @@ function choiceLines(
   return items.slice(first, first + room).map((item, index) => {
     const position = first + index;
     const isSelected = position === selected;
-    // Until all was shown, only the last choice, which refuses, has an effect.
+    // Before the user has seen the whole request, only the last choice works. It refuses.
     const isLocked = lettersOnly && readiness === 'unread' && position < items.length - 1;
     const tick = ticked === undefined ? '' : ticked.has(position) ? '[x] ' : '[ ] ';
     const key = item.letter === undefined ? '' : ` (${item.letter})`;

@@ -33,8 +33,8 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
 }
 
 /**
- * Returns the command, path or tool of a request if the title does not show all of it. Its hidden
- * characters are not visible yet.
+ * Returns the command, path or tool of a request, if the title does not show all of it. The text is
+ * unchanged: its hidden characters are not made visible.
  */
 export function clippedSubject(look: Look, dialog: ApprovalDialog): string | undefined {
   const [, subject] = titleParts(dialog);
@@ -43,13 +43,13 @@ export function clippedSubject(look: Look, dialog: ApprovalDialog): string | und
 
 interface RequestTitle {
   readonly text: string;
-  /** The subject is not clipped. */
+  /** True if the title shows the whole subject. */
   readonly isWhole: boolean;
 }
 
 /**
- * Formats the request in at most `room` cells. The subject has priority over the number of waiting
- * approvals.
+ * Formats the request in at most `room` cells. If the room is too small, the number of waiting
+ * approvals is left out before the subject is clipped.
  */
 function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const { approval, others, isChild } = dialog;
@@ -70,7 +70,10 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
 }
 
-/** A longer subject is cut before it is drawn, because the title is drawn again with each key. */
+/**
+ * Maximum length of a subject. A longer one is cut before it is drawn, because each key press draws
+ * the title again.
+ */
 const maxSubjectLength = 2000;
 
 function titleSubject(
@@ -84,7 +87,10 @@ function titleSubject(
   return { subject, isCut: true };
 }
 
-/** The subject gets at least this width before the effect of the change is shown. */
+/**
+ * Minimum width of the subject. The effect of the change is shown only if the subject has this
+ * width.
+ */
 const minSubjectWidth = 12;
 
 type TitleParts = readonly [before: string, subject: string, change: string, end: string];
@@ -109,7 +115,9 @@ function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
   return isLinked ? file : undefined;
 }
 
-/** Returns the real path of the file if the given path does not name it. */
+/**
+ * Returns the real path of the file, if the path in the call leads to another place through a link.
+ */
 function linkTarget(path: string, judged: string | undefined): string | undefined {
   if (judged === undefined || judged === '') return undefined;
   const named = normalize(path).replace(/(?<=.)\/$/, '');

@@ -14,7 +14,10 @@ export class OpenQuestions {
     return this.#open[0];
   }
 
-  /** Resolves with the user's answer, or with undefined if the question is no longer needed. */
+  /**
+   * Asks the user. Resolves with the answer, or with undefined if the question was dismissed or
+   * aborted.
+   */
   readonly ask = (question: UserQuestion, signal: AbortSignal): Promise<UserAnswer> =>
     new Promise((resolve) => {
       const answer = (given: UserAnswer) => {

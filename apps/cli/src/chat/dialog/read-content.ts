@@ -17,8 +17,8 @@ export interface ContentView {
 }
 
 /**
- * Remembers which lines of a request were on the screen. Only a request that was shown in full can
- * be approved. Other content, or the same content at another width, must be shown again.
+ * Stores which lines of a request were on the screen. The user can approve a request only if all of
+ * it was shown. If the content or the width changes, all lines must be shown again.
  */
 export class ReadContent {
   #content: readonly string[] | undefined;
@@ -50,10 +50,10 @@ export class ReadContent {
     return Math.max(0, (this.#content?.length ?? 0) - this.#seenTo);
   }
 
-  /** Records what was drawn. Returns true if that changes what the user can approve. */
+  /** Records which lines were drawn. Returns true if the user can now approve, or no longer can. */
   show({ content, from, to, preview, isTooNarrow = false }: ContentView): boolean {
     const wasComplete = this.isComplete;
-    // A new preview can change the title alone.
+    // The content is new also if only the preview is new, because the preview can change the title.
     const isNew =
       this.#content === undefined || this.#preview !== preview || !isSame(this.#content, content);
     if (isNew) this.#seenTo = 0;
@@ -66,14 +66,14 @@ export class ReadContent {
     return isNew || this.isComplete !== wasComplete;
   }
 
-  /** Scrolls by pages. It never skips a line that was not on the screen. */
+  /** Scrolls by pages, but never past a line that was not on the screen yet. */
   scroll(pages: number): void {
     const last = Math.max(0, (this.#content?.length ?? 0) - this.#pageLength);
     const wanted = this.#from + pages * this.#pageLength;
     this.#from = Math.max(0, Math.min(wanted, last, this.#seenTo));
   }
 
-  /** All of it was printed. */
+  /** Marks all lines as shown, because the whole request was printed. */
   showAll(): void {
     this.#seenTo = this.#content?.length ?? 0;
   }

@@ -27,12 +27,13 @@ export class RememberedAnswers {
     const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
     await conversation().approve(approval, { forSession: isForLog(approval) });
     if (rule === undefined || !this.#isHere(approval)) return;
-    // The rule must also apply to sub-agents, whose rules on the log are separate.
+    // The log keeps the rules of each sub-agent separately. This rule must apply to all agents, so
+    // the process keeps it too.
     await built().remember(rule, 'session');
     await this.#approveLike(approval);
   };
 
-  /** Returns the rule that a permanent answer saves. Undefined if there is none. */
+  /** Returns the rule that a permanent answer saves. Undefined if no rule can be saved. */
   readonly ruleToSave = (approval: PendingApproval): PermissionRule | undefined => {
     if (!this.#isHere(approval)) return undefined;
     const known = this.#ruleCache.get(approval);
@@ -45,8 +46,8 @@ export class RememberedAnswers {
   };
 
   /**
-   * Approves the call, and saves the rule that the user saw. The call is approved even if the rule
-   * cannot be saved. That error is thrown afterwards.
+   * Approves the call and saves the rule that the user saw. If the rule cannot be saved, the call
+   * is still approved, and the error is thrown afterwards.
    */
   readonly approveAlways = async (
     approval: PendingApproval,
@@ -62,8 +63,8 @@ export class RememberedAnswers {
   };
 
   /**
-   * Whether the call runs in the folder of this terminal. The rules of this folder say nothing about
-   * another one, and nothing about it is saved here.
+   * Returns true if the call runs in the folder of this terminal. The rules of this folder do not
+   * apply to another folder, and no rule for another folder is saved here.
    */
   #isHere({ rule = '' }: PendingApproval): boolean {
     const { built, conversation } = this.#options;
@@ -71,7 +72,7 @@ export class RememberedAnswers {
     return conversation().otherFolder === undefined && folder === built().policy().root;
   }
 
-  /** Approves other waiting calls that the new rule allows. */
+  /** Approves the other waiting calls that the new rule allows. */
   async #approveLike(answered: PendingApproval): Promise<void> {
     const { built, conversation } = this.#options;
     for (const approval of conversation().approvals) {
@@ -86,14 +87,15 @@ export class RememberedAnswers {
 }
 
 /**
- * Whether the log keeps the rule for the session. A rule of a sub-agent applies on the log to that
- * agent only. This process keeps it for all agents, so that one command can revoke it.
+ * Returns true if the log stores the rule for the session. A sub-agent's rule in the log applies to
+ * that sub-agent only. So this process keeps such a rule for all agents, and one command can revoke
+ * it.
  */
 function isForLog({ agents }: PendingApproval): boolean {
   return agents === undefined;
 }
 
-/** The permanent rule for an approval, in the form that the policy uses. */
+/** Returns the permanent rule for an approval, in the form that the policy uses. */
 function ruleToKeep(
   policy: PermissionPolicy,
   rule: PermissionRule,
@@ -103,7 +105,7 @@ function ruleToKeep(
   const always = alwaysRule(rule, approval);
   if (always === rule || always === undefined) return always;
   try {
-    // The policy normalises the path.
+    // `ruleFor` normalises the path.
     return policy.ruleFor({ tool, input }, 'allow');
   } catch {
     return undefined;
@@ -111,8 +113,8 @@ function ruleToKeep(
 }
 
 /**
- * Whether the saved text is read as the same rule. Blanks around a path are not: a rule for a file
- * in a folder ` .git` would become one for `.git`.
+ * Returns true if the rule is the same after it was saved as text and read again. A path with
+ * blanks around it changes: a rule for a folder ` .git` would become a rule for `.git`.
  */
 function isKeptByText(rule: PermissionRule): boolean {
   const text = ruleToText(rule);

@@ -29,13 +29,19 @@ export function denialReasonInput(
   };
 }
 
-/** Returns the reason. The `n` of a typed "no" opened the field, so only its "o" is in the text. */
+/**
+ * Returns the reason that the user typed. If the user typed "no", its `n` opened this field, so the
+ * text starts with the "o", which is removed.
+ */
 function reasonIn(typed: string): string | undefined {
   const [, reason = ''] = /^\s*(?:o(?![\p{L}\p{N}])[\s.,;:!-]*)?(.*)$/isu.exec(typed) ?? [];
   return reason.trim() === '' ? undefined : reason.trim();
 }
 
-/** Edits a command or a file's content as plain text, and any other input as JSON. */
+/**
+ * Returns the input field for a changed input. A command or a file's content is edited as plain
+ * text, any other input as JSON.
+ */
 export function changedInputInput(
   { name, input }: PendingApproval,
   approve: (input: JsonValue) => void,

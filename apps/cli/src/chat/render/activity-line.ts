@@ -8,7 +8,7 @@ interface ActivityOptions {
   readonly moment: Moment;
   /** Name of the model. */
   readonly label: string;
-  /** A dialog is shown instead of the prompt. */
+  /** True if a dialog is shown instead of the prompt. */
   readonly isDialogOpen: boolean;
 }
 
@@ -23,7 +23,7 @@ export function activityLine(
   if (words === undefined) return undefined;
   const started = state.run?.startedAt;
   const time = started === undefined ? '' : ` · ${formatDuration(now - started)}`;
-  // Without a dialog, the prompt's hint mentions Esc.
+  // The hint of the prompt mentions Esc. A dialog hides that hint, so this line mentions it.
   const elapsed = isDialogOpen ? `${time} · Esc stops` : time;
   const room = look.width - 2 - cellWidth(elapsed);
   return `${withTone(look, 'mark', frame)} ${withTone(look, 'dim', clipText(words, room) + elapsed)}`;
@@ -76,7 +76,7 @@ export function queuedLines(look: Look, { queued, run }: ChatState): readonly st
   return more === 0 ? shown : [...shown, withTone(look, 'dim', `  … and ${more} more`)];
 }
 
-/** What the session does or waits for. */
+/** The current activity of a session. */
 type Activity =
   | {
       readonly type: 'idle' | 'approval' | 'stopping' | 'summary' | 'model' | 'thinking' | 'answer';

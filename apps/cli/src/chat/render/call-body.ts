@@ -10,7 +10,7 @@ import { clipEach, type Look, withTone } from './look.ts';
 const maxTextLines = 6;
 const maxDiffLines = 40;
 
-/** The title of these tools is enough. Their results are for the model. */
+/** Tools for which only the title is shown, because their results are only for the model. */
 const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
 
 export const margin = '  │ ';
@@ -47,7 +47,7 @@ function editStats(value: JsonValue | undefined): string | undefined {
   return `+${added} −${removed}`;
 }
 
-/** The result of an edit is a sentence followed by a diff. */
+/** Returns the diff in the result of an edit. The result is a sentence and then the diff. */
 function diffPart(text: string): string {
   const at = text.indexOf('\n@@');
   return at === -1 ? '' : text.slice(at + 1);
@@ -64,7 +64,7 @@ export function diffBody(
   return clipLines(lines, maxLines, { note: more }).map((line) => bar + line);
 }
 
-/** Shows the end of a command's output, and the start of any other result. */
+/** Draws the end of a command's output, or the start of any other result. */
 function textBody(
   look: Look,
   text: string,
@@ -84,8 +84,8 @@ function textBody(
 }
 
 /**
- * Draws a unified diff in colours. The first hunk header is left out, because the line numbers show
- * its position.
+ * Draws a unified diff in colours. It leaves out the first hunk header, because the line numbers
+ * show the position.
  */
 function diffLines({ width, theme }: Look, diff: string): readonly string[] {
   const room = Math.max(1, width);
@@ -94,7 +94,7 @@ function diffLines({ width, theme }: Look, diff: string): readonly string[] {
   return first.startsWith('@@') ? lines.slice(Math.ceil(cellWidth(first) / room)) : lines;
 }
 
-/** The change that an edit or a write requests, as a diff without context lines. */
+/** Returns the change that an `edit` or `write` call requests, as a diff without context lines. */
 export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
   const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
   if (name === 'write' && typeof fields['content'] === 'string')
@@ -104,8 +104,8 @@ export function inputDiff(name: string, input: JsonValue | undefined): string | 
 }
 
 /**
- * Tells which edits of a call replace every occurrence of their text. `inputDiff` shows each edit
- * once.
+ * Returns a note for each edit that replaces every occurrence of its text, because `inputDiff`
+ * shows each edit only once.
  */
 export function replaceAllNotes(name: string, input: JsonValue | undefined): readonly string[] {
   const { edits } = (input ?? {}) as { readonly edits?: JsonValue };

@@ -21,7 +21,7 @@ export interface Moment {
   readonly frame: string;
 }
 
-/** Draws a call that is being written, waits or runs. */
+/** Draws a call that the model is writing, that waits, or that runs. */
 export function liveCall(
   look: Look,
   card: ToolCard,
@@ -71,7 +71,7 @@ function phaseText(phase: CardPhase): string | undefined {
   }
 }
 
-/** A shorter duration is not shown. */
+/** Durations below this are not shown. */
 const minShownMs = 100;
 
 function elapsedMs(
@@ -121,7 +121,8 @@ function liveBody(
 }
 
 /**
- * The end of the arguments, if there is more than the title shows. Usually it is a file's content.
+ * Returns the last lines of the arguments, if they contain more than the title shows. Usually they
+ * are a file's content.
  */
 function draftEnd(draft: ArgumentsDraft): readonly string[] {
   const { tail } = draft;
@@ -132,7 +133,10 @@ function draftEnd(draft: ArgumentsDraft): readonly string[] {
   return text === '' ? [] : text.split('\n').slice(-maxDraftLines);
 }
 
-/** Describes a call in one line. Uses the tool's summary or, before there is one, the input. */
+/**
+ * Describes a call in one line. Uses the tool's summary. Before the tool has given a summary, it
+ * uses the input.
+ */
 function callTitle({ name, summary, input, draft }: ToolCard): string {
   if (summary !== undefined) return name === 'bash' ? `$ ${summary}` : summary;
   const known = input ?? draftValue(draft);
@@ -142,7 +146,7 @@ function callTitle({ name, summary, input, draft }: ToolCard): string {
   return subject === undefined ? verb : `${verb} ${subject}`;
 }
 
-/** The same verbs that these tools use in their summaries. */
+/** The verbs for the titles of calls. The tools use the same verbs in their summaries. */
 const verbs: ReadonlyMap<string, string> = new Map([
   ['read', 'Read'],
   ['ls', 'List'],
@@ -152,14 +156,20 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['write', 'Write'],
 ]);
 
-/** Parses the received part of the arguments. For display only; nothing runs on it. */
+/**
+ * Parses the part of the arguments that has arrived. The result is only displayed; no tool receives
+ * it.
+ */
 function draftValue({ head }: ArgumentsDraft): JsonValue | undefined {
   const json = new PartialJson();
   json.feed(head);
   return json.value;
 }
 
-/** The string that the model is writing, if the title does not show it. */
+/**
+ * Returns the string that the model is writing now. Returns undefined if the title already shows
+ * it.
+ */
 function draftText(draft: ArgumentsDraft): string | undefined {
   const value = draftValue(draft);
   const last = lastText(value);
@@ -173,7 +183,7 @@ function lastText(value: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/** Input fields that describe a call, the most important first. */
+/** The names of input fields that describe a call, the most important first. */
 const subjectFields = ['command', 'pattern', 'path', 'query', 'url', 'question', 'task', 'name'];
 
 function subjectOf(input: JsonValue | undefined): string | undefined {

@@ -17,15 +17,15 @@ interface LiveOptions {
   readonly moment: Moment;
   /** Renders the part of an answer that is not printed yet. */
   readonly printer: Pick<Printer, 'preview' | 'needsGap'>;
-  /** A call that a dialog shows, so it is left out here. */
+  /** The call that a dialog shows. It is left out here. */
   readonly dialogCallId?: ToolCallId | undefined;
 }
 
 /**
- * Draws the unfinished content. If there is too little room, the last lines are kept.
+ * Draws the unfinished content. If the room is too small, it keeps the last lines.
  *
  * The lines follow the printed content directly. So they start with an empty line, unless they
- * continue it.
+ * continue the last printed block.
  */
 export function liveLines(
   look: Look,
@@ -36,10 +36,10 @@ export function liveLines(
   const others = entries.filter((entry) => entry.kind !== 'call' || entry.card.id !== dialogCallId);
   const { shown, folded } = foldIdleCalls(others);
   const running = shown.filter((entry) => entry.kind === 'call' && !isOver(entry.card)).length;
-  // With several running calls, each one is visible instead of the full output of one.
+  // If several calls run, each gets the same number of lines, so that all of them are visible.
   const maxLines = running < 2 ? room : Math.floor((room - folded.length) / running) - 1;
   const lines: string[] = folded.map((text) => withTone(look, 'dim', text));
-  // Starts at the end, so that lines outside the screen are not drawn.
+  // The loop starts at the last entry, so that entries outside the screen are not drawn.
   for (const [index, entry] of [...shown.entries()].reverse()) {
     if (lines.length >= room) break;
     const own = entryLines(look, entry, { room, moment, printer }, maxLines);
@@ -54,7 +54,10 @@ export function liveLines(
   return fitLines(look, (isSpaced ? ['', ...lines] : lines).slice(-room));
 }
 
-/** The block that the entry will be printed as, so that nothing moves when it is printed. */
+/**
+ * Returns the block as which the entry will be printed. The live lines use the gaps of that block,
+ * so nothing moves when it is printed.
+ */
 function printedAs(entry: Entry): Block {
   switch (entry.kind) {
     case 'text':
@@ -92,25 +95,28 @@ function entryLines(
   }
 }
 
-/** The duration is shown in the activity line below. */
+/** Draws reasoning that streams. Its duration is in the activity line below. */
 function thinkingLines(look: Look, { text }: ThoughtEntry, room: number): readonly string[] {
   const head = withTone(look, 'dim', '∴ thinking');
   const kept = look.showsReasoning ? room - 1 : Math.min(maxFoldedLines, room - 1);
-  // Takes far more text than fits, so that long reasoning costs no more than short reasoning.
+  // Only the end of the text is wrapped, so long reasoning costs no more than short reasoning.
   const end = text.slice(-Math.max(1, kept) * look.width * 2);
   return kept <= 0 || text === '' ? [head] : [head, ...thoughtLines(look, end).slice(-kept)];
 }
 
 interface FoldedCalls {
   readonly shown: readonly Entry[];
-  /** One line that stands for the hidden calls, or none. */
+  /** One line with the number of hidden calls. Empty if no call is hidden. */
   readonly folded: readonly string[];
 }
 
-/** Maximum number of idle calls that are shown one by one. */
+/** Maximum number of waiting and finished calls that are shown one by one. */
 const maxIdleCalls = 3;
 
-/** If there are many calls, the waiting ones and the finished unprinted ones are only counted. */
+/**
+ * Replaces the waiting and the finished calls by one line with their number, if there are many.
+ * These finished calls are not printed yet.
+ */
 export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));
   const over = entries.filter((one) => one.kind === 'call' && isOver(one.card));

@@ -9,7 +9,7 @@ import type { Tone } from '../contract/block.ts';
 export interface Look {
   readonly width: number;
   readonly theme: Theme;
-  /** Reasoning is shown in full. */
+  /** True if reasoning is shown in full. */
   readonly showsReasoning: boolean;
 }
 
@@ -43,7 +43,10 @@ export function wrapText(look: Look, text: string, margin = ''): readonly string
     .map((line) => margin + line);
 }
 
-/** A line break with the spaces around it. It starts at the first space, so the search is linear. */
+/**
+ * Matches a line break with the spaces around it. The match must start at the first space, so the
+ * search takes linear time.
+ */
 const lineBreak = /(?<!\s)\s*\n\s*/g;
 
 /** Clips untrusted text to one line of the given width. */
@@ -52,20 +55,20 @@ export function clipText(text: string, cells: number): string {
   return clipCells(expandTabs(line), Math.max(1, cells));
 }
 
-/** Clips untrusted lines without wrapping, so that program output keeps its shape. */
+/** Clips each untrusted line instead of wrapping it, so that program output keeps its shape. */
 export function clipEach(look: Look, lines: readonly string[], margin: string): readonly string[] {
   const width = Math.max(1, look.width - cellWidth(margin));
   return lines.map((line) => margin + clipCells(expandTabs(printableLine(line)), width));
 }
 
-/** Clips our own lines to the width. */
+/** Clips lines that this program has drawn to the width. */
 export function fitLines({ width }: Look, lines: readonly string[]): readonly string[] {
   return lines.map((line) =>
     cellWidth(line) > width ? clipCells(line, Math.max(1, width)) : line,
   );
 }
 
-/** Clips untrusted text at its start. The end of a path is the most important part. */
+/** Clips untrusted text at its start, because the end of a path is its most important part. */
 export function clipTextStart(text: string, cells: number): string {
   const line = expandTabs(printableLine(text.replace(lineBreak, ' ⏎ ')));
   if (cellWidth(line) <= cells) return line;

@@ -9,10 +9,7 @@ import { finishedCall } from './call-lines.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';
 
-/**
- * Turns blocks into lines, each block once. It remembers the last block and the state of the open
- * answer.
- */
+/** Turns each block into lines, once. It stores the last block and the state of the open answer. */
 export class Printer {
   #lastBlock: Block | undefined;
   #answer: { readonly partId: PartId; readonly renderer: MarkdownRenderer } | undefined;
@@ -31,7 +28,7 @@ export class Printer {
     return this.#rendererOf(look, partId, false).preview([...ready, ...stream.tail], look.width);
   }
 
-  /** Whether an empty line separates a block from the last printed one. */
+  /** Returns true if an empty line separates a block from the last printed one. */
   needsGap(block: Block): boolean {
     return needsGap(this.#lastBlock, block);
   }
@@ -49,7 +46,7 @@ export class Printer {
   }
 }
 
-/** Maximum number of lines of a user message. A long paste is not repeated in full. */
+/** Maximum number of lines of a user message. A long paste is not shown in full. */
 const maxMessageLines = 20;
 
 /**
@@ -78,7 +75,10 @@ export function blockLines(
   }
 }
 
-/** Whether an empty line separates two blocks. Consecutive calls and notes stay together. */
+/**
+ * Returns true if an empty line separates two blocks. Consecutive calls and notes have none between
+ * them.
+ */
 export function needsGap(before: Block | undefined, block: Block): boolean {
   if (before === undefined) return true;
   // The Markdown renderer sets the gaps between passages of one answer.

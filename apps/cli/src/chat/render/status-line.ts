@@ -8,11 +8,11 @@ import { clipText, type Look, withTone } from './look.ts';
 interface StatusOptions {
   readonly chosen: Pick<ChosenModel, 'label' | 'contextTokens'>;
   readonly stats: UsageStats;
-  /** Name of the other process that drives the session, if any. */
+  /** The name of the other process that drives the session. Undefined if there is none. */
   readonly holder: string | undefined;
 }
 
-/** Shows as many values as fit in one line, the most important first. */
+/** Draws the status line. It shows as many values as fit, the most important first. */
 export function statusLine(look: Look, status: StatusOptions): string {
   const parts = statusParts(status);
   let text = clipText(parts[0] ?? '', look.width);
@@ -44,7 +44,9 @@ function statusParts({ chosen, stats, holder }: StatusOptions): readonly string[
   return parts.filter((part) => part !== undefined);
 }
 
-/** Never shows 0 s. */
+/**
+ * Formats the time to the first token. A very short time is shown as `< 0.1 s`, never as `0.0 s`.
+ */
 function formatFirstToken(ms: number): string {
   return ms < 50 ? '< 0.1 s' : formatDuration(ms);
 }

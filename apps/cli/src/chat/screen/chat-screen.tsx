@@ -75,7 +75,7 @@ function completableCommands(app: ChatApp) {
     name,
     description,
     ...(choices !== undefined && { choices: () => choices(app) }),
-    // An optional argument does not keep Enter from sending the command.
+    // A command with an optional argument is sent at once when the user presses Enter.
     takesText: argument !== undefined && !argument.startsWith('['),
   }));
 }
@@ -122,7 +122,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     if (view !== undefined) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
     const height = above.length + promptRows + below.length;
-    // Without a prompt, the cursor is below everything.
+    // If a dialog is open, there is no prompt, and the cursor is below all lines.
     display.renderedFrame = isDialogOpen
       ? { lines: [...above, ...below], column: 0, height }
       : { lines: [...above, ...lines], column, height };
@@ -133,7 +133,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       {(lines) => <Lines key="printed" lines={lines} />}
     </Static>
   );
-  // Only the printed content stays after the chat, and nothing that looks like a prompt.
+  // After the end of the chat only the printed content stays on the screen. The prompt disappears.
   if (snapshot.isOver) return printed;
   return (
     <>
@@ -154,7 +154,9 @@ interface LayoutSetting {
   readonly typed: string;
 }
 
-/** Lays out everything except the prompt, and tells what the dialog shows. */
+/**
+ * Lays out everything except the prompt. Also returns which part of its content the dialog shows.
+ */
 function layoutOf(
   app: ChatApp,
   { rows, promptRows, typed }: LayoutSetting,
@@ -187,7 +189,7 @@ function layoutOf(
   return { ...layout, view };
 }
 
-/** One element per line, so that unchanged lines are not measured again. */
+/** Draws one element per line, so that the renderer does not measure unchanged lines again. */
 function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
   return (
     <Box flexDirection="column" flexShrink={0}>
@@ -208,15 +210,15 @@ interface PromptLayout {
   readonly sideInput: SideInput | undefined;
   /** The problem with the typed text. */
   readonly problem: string | undefined;
-  /** Replaces the default hint. */
+  /** A hint that replaces the default hint. */
   readonly hint: string | undefined;
 }
 
-/** Rows that stay free next to a long prompt. */
+/** The number of rows that stay free next to a long prompt. */
 const reservedRows = 9;
 const placeholder = 'Say what to do. / for commands, @ for files';
 
-/** Fits the prompt to the screen: fewer rows, and no hint if there is no room. */
+/** Fits the prompt to the screen. In a low window it has fewer rows and no hint. */
 function promptProps({ state, menu }: Editor, setting: PromptLayout): PromptProps {
   const { width, rows, isBusy, sideInput, problem } = setting;
   const limit = Math.max(1, rows - reservedRows);

@@ -3,13 +3,16 @@ import type { Terminal } from '../contract/chat-options.ts';
 import type { DebouncedSize } from './debounced-size.ts';
 
 export interface CoalescedOutput {
-  /** Replaces the terminal for a renderer that writes a frame in several pieces. */
+  /**
+   * A stream that replaces the terminal. Use it for a renderer that writes a frame in several
+   * pieces.
+   */
   readonly stream: Terminal;
   /** Drops all output until `release`. The renderer must draw everything again afterwards. */
   hold(): void;
   /** Accepts output again. `text` is written first. */
   release(text: string): void;
-  /** Writes the buffered output. Later output is written at once. */
+  /** Writes the buffered output. Later output is written immediately. */
   close(): void;
 }
 
@@ -29,7 +32,7 @@ type WriteCallback = (error?: Error | null) => void;
 
 /**
  * Writes all output of one tick in a single write, so that the terminal never shows a half-drawn
- * frame. All other properties are those of the terminal.
+ * frame. All other properties of the stream are those of the terminal.
  */
 export function coalescedOutput(
   terminal: Terminal,
@@ -95,7 +98,7 @@ export function coalescedOutput(
 }
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: these move the cursor
-/** A move down to the last row of the frame and then up to its first row. */
+/** Matches a move down to the last row of the frame, followed by a move up to its first row. */
 const moveOverBottom = /\u001b\[(\d+)B\u001b\[1G\u001b\[(\d+)A/g;
 const nextRow = /\u001b\[E/g;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: these move the cursor
@@ -103,9 +106,10 @@ const nextRow = /\u001b\[E/g;
 /**
  * Replaces moves over the last row of the frame with moves relative to the cursor.
  *
- * A terminal that becomes lower drops the rows below the cursor, and may report it much later.
- * Until then a move down stops early, the move up goes too far, and printed lines are overwritten.
- * Only a line feed creates a dropped row again.
+ * If the user makes the window lower, the terminal drops the rows below the cursor, and may report
+ * the new size much later. Until then, a move down stops too early, so the move up goes too far and
+ * printed lines are overwritten. Only a line feed creates a dropped row again, so a move to the
+ * next row becomes a line feed.
  */
 export function anchorMovesToCursor(text: string): string {
   return text

@@ -3,18 +3,24 @@ import type { Terminal } from '../contract/chat-options.ts';
 
 interface DebouncedSizeOptions {
   readonly clock: Clock;
-  /** Called when the size starts to change. Output for the old size is useless from now on. */
+  /**
+   * Called when the size starts to change. From then on, the terminal must get no output for the
+   * old size.
+   */
   readonly onChanging: () => void;
-  /** Called when the size has settled. `notify` calls the resize listeners. */
+  /** Called when the size has stopped changing. `notify` calls the resize listeners. */
   readonly onSettled: (notify: () => void) => void;
 }
 
-/** Longer than the delay of the last resize report. tmux reports a size four times a second. */
+/**
+ * How long the size must stay the same before it counts as final. It is longer than 250 ms, because
+ * tmux reports a size four times a second.
+ */
 const settleMs = 300;
 
 type Listener = () => void;
 
-/** The size of a terminal, reported after it has stopped changing. */
+/** The size of a terminal. Listeners are called only after it has stopped changing. */
 export class DebouncedSize {
   readonly #terminal: Terminal;
   readonly #options: DebouncedSizeOptions;
@@ -54,7 +60,10 @@ export class DebouncedSize {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Reports each change at once until `resume`. Used while another program has the terminal. */
+  /**
+   * Reports each change immediately until `resume` is called. Used while another program has the
+   * terminal.
+   */
   pause(): void {
     this.#isDebouncing = false;
     if (!this.isSettled) this.#settle();

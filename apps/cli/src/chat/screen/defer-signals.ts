@@ -9,9 +9,9 @@ export interface SignalProcess {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Keeps the renderer from ending the process on the first signal. The renderer listens for signals
- * to restore the terminal, and exits if no other listener exists. With this listener, the run is
- * stopped and stored first. A second signal ends the process at once.
+ * Prevents the renderer from ending the process on the first signal. The renderer listens for
+ * signals to restore the terminal, and exits if there is no other listener. This function adds such
+ * a listener, so the run is stopped and stored first. A second signal ends the process at once.
  */
 export function deferSignals(process: SignalProcess): () => void {
   let hasSignalled = false;

@@ -15,27 +15,33 @@ interface DisplayOptions {
   readonly clock: Clock;
   readonly theme: Theme;
   readonly size: () => Size;
-  /** A run or replay is in progress, so the screen changes without input. */
+  /** Returns true during a run or a replay. The screen then changes without input. */
   readonly isBusy: () => boolean;
 }
 
-/** The content to draw: the last printed lines, which are written once, and the current moment. */
+/**
+ * The content to draw: the last printed lines and the current moment. Printed lines are written
+ * only once.
+ */
 interface DisplaySnapshot {
   readonly printed: { readonly number: number; readonly lines: readonly string[] };
   readonly moment: Moment;
   /** The size of the terminal that the content is laid out for. */
   readonly size: Size;
-  /** The user has left the chat. */
+  /** True after the user has left the chat. */
   readonly isOver: boolean;
 }
 
-/** More lines than a screen shows. */
+/** The number of printed lines that are kept. No screen shows more. */
 const maxKeptLines = 400;
 
-/** Decides when to draw: at once, but at a limited rate while content streams. */
+/** Decides when to draw. It draws at once, but limits the frame rate while content streams. */
 export class Display {
   readonly printer: Printer = new Printer();
-  /** The last rendered frame. `writtenFrame` is the last frame that was written to the terminal. */
+  /**
+   * The last rendered frame. It may not be on the terminal yet; `writtenFrame` is the last frame
+   * that was written there.
+   */
   renderedFrame: DrawnFrame = emptyFrame;
   writtenFrame: DrawnFrame = emptyFrame;
   showsReasoning = false;
@@ -74,7 +80,7 @@ export class Display {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Draws soon, because something may have changed. */
+  /** Requests a frame, because something may have changed. The frame rate is limited. */
   requestDraw(): void {
     this.#frames.request();
   }
@@ -89,7 +95,7 @@ export class Display {
     this.#frames.request();
   }
 
-  /** Draws nothing until `release`. Blocks to print are buffered. */
+  /** Stops drawing until `release` is called. Blocks to print are buffered. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -99,7 +105,7 @@ export class Display {
     this.#frames.request();
   }
 
-  /** Lays out the live region for a new size, and prints nothing. Calls `done` afterwards. */
+  /** Lays out the live region for a new size and prints nothing. Calls `done` afterwards. */
   layOut(done: () => void): void {
     if (this.#listeners.size === 0 || this.#snapshot.isOver) return done();
     this.#onLaidOut = done;
@@ -107,14 +113,14 @@ export class Display {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The renderer calls it when it has laid out the last snapshot. */
+  /** The renderer calls this method after it has laid out the last snapshot. */
   laidOut(): void {
     const done = this.#onLaidOut;
     this.#onLaidOut = undefined;
     done?.();
   }
 
-  /** Returns the last printed lines. */
+  /** Returns the last `count` printed lines. */
   lastLines(count: number): readonly string[] {
     return count <= 0 ? [] : this.#lastPrinted.slice(-count);
   }
@@ -191,13 +197,13 @@ const spinnerFrames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '
 const plainSpinnerFrames = ['|', '/', '-', '\\'];
 const spinnerFrameMs = 120;
 
-/** Computes the frame from the time, so no state is needed. */
+/** Returns the spinner frame for a time. */
 function spinnerFrame(nowMs: number, isPlain: boolean): string {
   const frames = isPlain ? plainSpinnerFrames : spinnerFrames;
   return frames[Math.floor(nowMs / spinnerFrameMs) % frames.length] ?? '';
 }
 
-/** Requests a frame regularly while it is active. */
+/** Requests a frame at regular times while the spinner is active. */
 class Spinner {
   readonly #clock: Clock;
   readonly #onTurn: () => void;

@@ -4,15 +4,15 @@ import { cellWidth, graphemes } from '../../text/cells/cell-width.ts';
 /** The lines of the live region above the cursor, and the cursor's column. */
 export interface DrawnFrame {
   readonly lines: readonly string[];
-  /** In cells. */
+  /** The cursor's column, in cells. */
   readonly column: number;
   /** Height of the whole live region in rows. */
   readonly height: number;
 }
 
 /**
- * Erases from the second column. If erasing started at the top left corner, tmux would add the
- * erased rows to its history.
+ * Erases everything below the cursor, from the second column. If the erased area started at the top
+ * left corner, tmux would add the erased rows to its history.
  */
 const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
 
@@ -22,8 +22,8 @@ export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;
 export const emptyFrame: DrawnFrame = { lines: [], column: 0, height: 0 };
 
 /**
- * Whether the terminal rewraps lines when its width changes. Linux consoles, xterm and screen do
- * not.
+ * Returns true if the terminal rewraps lines when its width changes. Linux consoles, xterm and
+ * screen do not.
  */
 export function terminalReflows(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env['TMUX'] !== undefined) return true;
@@ -32,8 +32,8 @@ export function terminalReflows(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Erases the frame and nothing above it, even if the terminal has another size now. It starts at
- * the cursor, which keeps its position in the text.
+ * Returns a control sequence that erases the frame and nothing above it, even if the terminal has
+ * another size now. It starts at the cursor, because the cursor keeps its position in the text.
  *
  * Pass `columns` if the terminal rewraps lines.
  */
@@ -52,7 +52,7 @@ export function rowsAbove(
   return rows.reduce((sum, count) => sum + count, Math.floor(column / width));
 }
 
-/** A wide character is not split between two rows. */
+/** Returns the number of rows that a line needs. A wide character is not split between two rows. */
 function rowsOf(line: string, width: number): number {
   if (cellWidth(line) <= width) return 1;
   let [rows, used] = [1, 0];

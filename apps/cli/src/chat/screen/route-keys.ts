@@ -12,8 +12,9 @@ interface KeyTargets {
 }
 
 /**
- * Sends the keys of one read to the prompt, the dialog or its side input. What is open decides, and
- * not what was drawn last, because a key can open or close something.
+ * Sends keys that arrived together to the prompt, the dialog or its side input. Each key goes to
+ * what is open at that moment, not to what was drawn last, because a key can open or close
+ * something.
  */
 export function routeKeys(
   { press, dialogs }: Pick<ChatApp, 'press'> & { readonly dialogs: KeyDialogs },
@@ -27,7 +28,7 @@ export function routeKeys(
     return dialogs.read(read).forEach(targets.prompt);
   }
   for (const [index, key] of left.entries()) {
-    // The text after the key that closed the side input stays in the prompt.
+    // If a key closed the side input, the text after that key goes to the prompt.
     if (dialogs.sideInput === undefined)
       return keysForPrompt(left.slice(index)).forEach(targets.prompt);
     targets.side(key);

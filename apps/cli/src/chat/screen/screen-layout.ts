@@ -18,7 +18,8 @@ export interface ScreenLayout {
 }
 
 /**
- * Maximum height of the live region. The first row stays free, and the last one is for the cursor.
+ * Returns the maximum height of the live region. The first row stays free, and the last row is for
+ * the cursor.
  */
 export function maxLiveRows(rows: number): number {
   return Math.max(1, rows - 2);
@@ -28,11 +29,12 @@ export function maxLiveRows(rows: number): number {
 const linesAboveDialog = 3;
 
 /**
- * Arranges the live region in fewer rows than the terminal has. The least important parts are
- * dropped first.
+ * Arranges the live region in fewer rows than the terminal has. It drops the least important parts
+ * first.
  *
- * A region as high as the terminal could only be redrawn by clearing printed content. A region that
- * starts in the first row looks to tmux like a cleared screen, which it adds to its history.
+ * If the region were as high as the terminal, a redraw would have to clear printed content. If it
+ * started in the first row, tmux would take each redraw for a cleared screen and add the screen to
+ * its history.
  */
 export function screenLayout(parts: ScreenParts): ScreenLayout {
   const { rows, promptRows, status, activity, queued, dialog, live } = parts;

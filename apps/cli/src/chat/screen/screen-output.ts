@@ -9,14 +9,14 @@ interface ScreenOutputOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly hasColor: boolean;
-  /** The terminal rewraps lines when its width changes. */
+  /** True if the terminal rewraps lines when its width changes. */
   readonly reflows: boolean;
 }
 
-/** A terminal may report a resize this late. */
+/** Maximum delay with which a terminal reports a resize. */
 const lateResizeMs = 300;
 
-/** The last erased frame and the printed lines above it. */
+/** The frame that was erased last, and the printed lines above it. */
 interface ErasedFrame {
   readonly frame: DrawnFrame;
   readonly columns: number;
@@ -24,14 +24,18 @@ interface ErasedFrame {
   readonly printed: readonly string[];
 }
 
-/** Forgets the last frame. It draws everything again when it receives a new size. */
+/**
+ * A renderer of frames. `clear` makes it discard the last frame. It then draws everything again
+ * when it receives a new size.
+ */
 interface FrameRenderer {
   clear(): void;
 }
 
 /**
- * The output of the chat. It writes nothing while the terminal is being resized, because positions
- * are unknown. Printed lines stay, and the live region is drawn again afterwards.
+ * The output of the chat. It writes nothing while the user resizes the terminal, because the
+ * positions of lines are unknown then. Printed lines stay, and the live region is drawn again
+ * afterwards.
  */
 export class ScreenOutput {
   readonly size: DebouncedSize;
@@ -78,7 +82,7 @@ export class ScreenOutput {
     this.#renderer = renderer;
   }
 
-  /** Clears the screen and draws everything again, for a garbled screen. */
+  /** Clears a garbled screen and draws everything again. */
   redraw(): void {
     if (!this.size.isSettled || this.#display === undefined) return;
     this.#hold();
@@ -113,8 +117,8 @@ export class ScreenOutput {
   }
 
   /**
-   * Returns printed lines that the last erase removed by mistake: the terminal was already wider
-   * than reported, and the report came a moment later.
+   * Returns printed lines that the last erase removed by mistake. This happens if the terminal was
+   * already wider than it had reported, so the frame had fewer rows than expected.
    */
   #lostLines(): readonly string[] {
     const { clock, terminal } = this.#options;
@@ -126,9 +130,9 @@ export class ScreenOutput {
   }
 
   /**
-   * Lays out the live region first, while all output is dropped. Otherwise the renderer would draw
-   * the old layout in the new size. If that is as high as the terminal, the renderer takes the
-   * whole screen for its own, and erases printed lines.
+   * Lays out the live region while all output is dropped, and draws it afterwards. Without this
+   * step, the renderer would draw the old layout in the new size. If the old layout is as high as
+   * the terminal, the renderer clears the whole screen, including printed lines.
    */
   #drawForNewSize(notify: () => void): void {
     const draw = () => {

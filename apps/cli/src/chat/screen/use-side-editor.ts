@@ -8,11 +8,14 @@ interface SideEditor {
   readonly editor: Editor;
   /** The problem with the typed text. */
   readonly problem: string | undefined;
-  /** Applies a key to the open side input, also before it is drawn. */
+  /** Applies a key to the open side input. It works also before the side input is drawn. */
   readonly press: (key: Key) => void;
 }
 
-/** A second editor for reasons and answers, so that an unfinished message stays in the prompt. */
+/**
+ * Creates a second editor for reasons and answers, so that an unfinished message stays in the
+ * prompt.
+ */
 export function useSideEditor(app: ChatApp, width: number): SideEditor {
   const { dialogs } = app;
   const { sideInput } = dialogs;
@@ -34,7 +37,7 @@ export function useSideEditor(app: ChatApp, width: number): SideEditor {
     ...{ onSubmit, onKey, onStop: app.stop, onLeave: () => dialogs.cancelSideInput() },
     ...{ isBusy: false, width, clock: app.clock, isActive: false },
   });
-  /** Starts with the text of a side input that has just opened. */
+  /** Fills the editor with the text of a side input that has just opened. */
   const start = (input: SideInput | undefined) => {
     if (opened.current === input) return;
     opened.current = input;

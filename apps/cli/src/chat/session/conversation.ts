@@ -25,42 +25,43 @@ interface ConversationOptions {
   readonly built: () => Pick<BuiltAgent, 'agent'>;
   /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
-  /** Prints blocks once. */
+  /** Prints blocks to the scrollback. Each block must be printed only once. */
   readonly print: (blocks: readonly Block[]) => void;
   /** Called when the live content may have changed. */
   readonly onChange: () => void;
-  /** Puts a message that will not be processed back into the prompt. */
+  /** Puts a message back into the prompt, because it will not be processed. */
   readonly putBack: (text: string) => void;
   /** Called after a tool call has finished. */
   readonly onCallFinished: () => void;
 }
 
-/** Recorded as the person who answered an approval. */
+/** The name that the log records for answers to approvals. */
 const answeredBy = 'you, in the terminal';
 
 /**
- * One session in the chat. It follows the log and drives the session if no other process does.
+ * One session in the chat. It follows the log, and drives the session if no other process does.
  *
- * All commands go through the log, so it does not matter which process drives.
+ * All commands are written to the log, so they work in the same way if another process drives.
  */
 export class Conversation {
   readonly session: SessionId;
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
   readonly #driverWatcher: DriverWatcher;
-  /** Keys of messages that were submitted to another driver. */
+  /** The keys of messages that this process submitted to another driver. */
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
   /** The run that this process drives. */
   #run: Run | undefined;
   /**
-   * A run of this process that ended because the log could not be written. No process continues it.
+   * A run of this process that ended because the log could not be written. No process continues
+   * this run.
    */
   #failedRun: RunId | undefined;
-  /** The text that started the run, until the log has recorded it. */
+  /** The text that started the run. Undefined after the log has recorded it. */
   #unrecordedText: string | undefined;
   #holder: string | undefined;
-  /** A folder of a message that was sent from another folder than this one. */
+  /** The folder of the first message that was sent from another folder than this one. */
   #otherFolder: string | undefined;
   #isClosed = false;
 
@@ -79,19 +80,19 @@ export class Conversation {
     return this.#view.state;
   }
 
-  /** Whether a run is in progress, in this or another process. */
+  /** True while a run is in progress, in this process or in another one. */
   get isBusy(): boolean {
     return this.#run !== undefined || this.#hasOpenRun;
   }
 
-  /** Name of the other process that drives the session. */
+  /** The name of the other process that drives the session. Undefined if there is none. */
   get holder(): string | undefined {
     return this.#run === undefined ? this.#holder : undefined;
   }
 
   /**
-   * The folder in which the calls run, if another process drives the session from another folder
-   * than this one. Messages carry the folder of their sender, which may be the driver.
+   * The folder in which the calls run. Undefined if it is the folder of this terminal. It is the
+   * folder of a message from another process, because that process may be the driver.
    */
   get otherFolder(): string | undefined {
     return this.#run === undefined ? this.#otherFolder : undefined;
@@ -120,7 +121,7 @@ export class Conversation {
     } else if (hasWork && this.#isInterrupted) this.#resume();
   }
 
-  /** Starts a run, or steers the current one. */
+  /** Starts a run with a message, or steers the current run with it. */
   send(text: string): Promise<void> {
     return this.#sendMessage(text, 'steer');
   }
@@ -137,7 +138,7 @@ export class Conversation {
     if (this.#hasOpenRun) await this.#submit(this.session, { type: 'abort' });
   }
 
-  /** Whether a queued message can be withdrawn. */
+  /** True if a queued message can be withdrawn. */
   get hasQueued(): boolean {
     return this.#lastQueued !== undefined;
   }
@@ -158,7 +159,7 @@ export class Conversation {
     this.#resumeParked();
   }
 
-  /** Retries a failed run without a new message. Returns false if nothing failed. */
+  /** Retries a failed run without a new message. Returns false if no run failed. */
   retry(): boolean {
     if (!this.canRetry) return false;
     this.#resume();
@@ -183,7 +184,8 @@ export class Conversation {
   }
 
   /**
-   * Stops following the session. A run of this process is aborted first, and its end is awaited.
+   * Stops following the session. If this process drives a run, the run is aborted first, and this
+   * waits for its end.
    */
   async close(): Promise<void> {
     const run = this.#run;
@@ -196,7 +198,7 @@ export class Conversation {
     this.#view.close();
   }
 
-  /** Whether a run has started and not ended, and a process can drive it. */
+  /** True if a run has started and not ended, and a process can still drive it. */
   get #hasOpenRun(): boolean {
     const { run } = this.state;
     return run !== undefined && run.id !== this.#failedRun;
@@ -206,7 +208,10 @@ export class Conversation {
     return this.state.queued.findLast(({ key }) => !this.#withdrawals.has(key));
   }
 
-  /** The last message comes first, so that the texts are put back in their original order. */
+  /**
+   * Withdraws all queued messages. It starts with the last one, so that the prompt shows the texts
+   * in their original order.
+   */
   async #withdrawAll(): Promise<void> {
     for (const message of this.state.queued.toReversed())
       if (!this.#withdrawals.has(message.key)) await this.#withdraw(message);
@@ -221,20 +226,20 @@ export class Conversation {
       throw error;
     });
     if (this.isBusy) return;
-    // No driver is active. The next one reads the withdrawal before the message.
+    // No driver is active. The next driver reads the withdrawal before it processes the message.
     this.#withdrawals.delete(commandKey);
     this.#options.putBack(message.text);
   }
 
   /**
-   * Whether a run has not ended or waits for an approval. A message that only waits in the queue
+   * True if a run has not ended, or if a call waits for an approval. A message in the queue alone
    * does not count.
    */
   get #isInterrupted(): boolean {
     return this.state.run !== undefined || this.state.approvals.length > 0;
   }
 
-  /** Resumes a run that was parked until the approval was answered. */
+  /** Resumes a run that was parked while a call waited for approval. */
   #resumeParked(): void {
     if (!this.isBusy) this.#resume();
   }
@@ -302,8 +307,8 @@ export class Conversation {
   }
 
   /**
-   * The log could not be written. The recorded part is kept, and the next message continues the
-   * session.
+   * Reports a run that ended because the log could not be written. The recorded part is kept, and
+   * the next message continues the session.
    */
   #reportFailedRun(run: Run, cause: Error): void {
     const text = this.#unrecordedText;
@@ -316,7 +321,10 @@ export class Conversation {
     this.#options.onChange();
   }
 
-  /** A new session exists only after its first run has emitted an event. */
+  /**
+   * Starts to follow the session after the run has emitted its first event, because a new session
+   * exists only then.
+   */
   #followFrom({ events }: Run): void {
     const first = events[Symbol.asyncIterator]();
     const follow = async () => {
@@ -334,16 +342,16 @@ export class Conversation {
       this.#unrecordedText = undefined;
       const folder = event.metadata?.['cwd'];
       const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
-      if (isOther) this.#otherFolder ??= folder;
+      if (isOther) this.#otherFolder = folder;
     }
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
     if (type === 'tool_execution_finished') this.#options.onCallFinished();
-    // After an abort, the submitted messages are not answered here.
+    // After an abort, this process does not answer the submitted messages.
     if (type === 'aborted') this.#submittedMessages.clear();
-    // The driver has finished, although its lease may stay for a moment.
+    // The driver has finished, although it may hold the lease for a moment longer.
     if (type === 'run_finished') this.#holder = undefined;
-    // Another process starts a run, so the watcher finds out its name.
+    // Another process has started a run. The watcher finds the name of that process.
     if (type === 'run_started' && this.#run === undefined) this.#driverWatcher.start();
   }
 
@@ -353,7 +361,10 @@ export class Conversation {
     return key;
   }
 
-  /** Takes over if the other process is gone and work remains. */
+  /**
+   * Resumes the session if the other process is gone and work is left. Returns true if the watcher
+   * must check again.
+   */
   #handleDriverStatus({ holder, hasWork }: DriverStatus): boolean {
     if (this.#run !== undefined) return false;
     this.#holder = holder;

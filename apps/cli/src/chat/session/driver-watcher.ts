@@ -7,14 +7,14 @@ interface DriverWatcherOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** Called with each status. Return true to check again. */
+  /** Called with each status. If it returns true, the watcher checks again later. */
   readonly onStatus: (status: DriverStatus) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
 const intervalMs = 1000;
 
-/** Checks regularly whether another process still drives a session. */
+/** Regularly checks whether another process still drives a session. */
 export class DriverWatcher {
   readonly #options: DriverWatcherOptions;
   #cancel: (() => void) | undefined;
@@ -46,15 +46,15 @@ export class DriverWatcher {
 
 /** Which process drives a session, and whether there is work to do. */
 export interface DriverStatus {
-  /** The name that the driver gave. Undefined if there is no driver. */
+  /** The name of the driver. Undefined if there is no driver. */
   readonly holder: string | undefined;
-  /** The session has an interrupted run, an open approval or a queued command. */
+  /** True if the session has an interrupted run, an open approval or a queued command. */
   readonly hasWork: boolean;
 }
 
 export async function driverStatus(log: Log, session: SessionId): Promise<DriverStatus> {
   const info = await log.info(session);
-  // Without work there is no driver, even if a process that ended left a lease.
+  // A session without work has no driver, even if a process that ended has left a lease.
   if (info === undefined || !info.hasWork) return { holder: undefined, hasWork: false };
   const drivers = await currentDrivers(log, [info]);
   return { holder: drivers.get(session), hasWork: true };

@@ -17,10 +17,11 @@ interface FollowOptions {
 }
 
 /**
- * Emits the events of a session from its start and continues live, whichever process writes them.
+ * Emits the events of a session from its start, and continues live. It does not matter which
+ * process writes them.
  *
- * Between runs no content is open, so the folded content is dropped. A long session stays in the
- * log and in the scrollback.
+ * Between runs no content is open, so the folded content is dropped. This saves memory, because the
+ * log and the scrollback still have the content.
  */
 export async function followSession({
   log,
@@ -33,7 +34,7 @@ export async function followSession({
     if (signal.aborted) return;
     const events = foldBatch(folder, batch);
     if (events === undefined) {
-      // The batch refers to dropped content, so it is read again from the log.
+      // The batch refers to content that was dropped, so the state is read again from the log.
       folder = new Folder(await snapshot(log, session, { through: batch.after }));
     }
     onEvents(events ?? foldBatch(folder, batch) ?? [], batch.through);
@@ -41,7 +42,10 @@ export async function followSession({
   }
 }
 
-/** Returns undefined if there is a gap between the state and the batch. */
+/**
+ * Folds a batch and returns its events. Returns undefined if there is a gap between the state and
+ * the batch.
+ */
 function foldBatch(folder: Folder, batch: Batch): readonly AgentEvent[] | undefined {
   const events: AgentEvent[] = [];
   const { outcome } = folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));

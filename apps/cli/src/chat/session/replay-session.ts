@@ -10,21 +10,23 @@ interface ReplayOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** Factor by which the replay is faster than the original. */
+  /** The speed relative to the original. 2 means twice as fast. */
   readonly speed: number;
   readonly print: (blocks: readonly Block[]) => void;
   readonly onChange: () => void;
 }
 
-/** Longer pauses are cut to this length. */
+/** The longest pause between two records. Longer pauses are shortened to it. */
 const maxPauseMs = 2000;
 
-/** Replays a session from its log. It is folded and printed like a live one. */
+/**
+ * Replays a session from its log. The records are folded and printed like those of a live session.
+ */
 export class ReplaySession {
   readonly #options: ReplayOptions;
   readonly #stop = new AbortController();
   #state: ChatState;
-  /** Original and replay time of the last record. */
+  /** The original time of the last record, and the time at which it was replayed. */
   #last: { readonly thenMs: number; readonly nowMs: number } | undefined;
 
   constructor(options: ReplayOptions) {
@@ -36,14 +38,14 @@ export class ReplaySession {
     return this.#state;
   }
 
-  /** The replayed time, so that durations look like the original ones. */
+  /** The current time in the recorded session. Durations look like the original ones. */
   get now(): number {
     const { clock, speed } = this.#options;
     if (this.#last === undefined) return clock.now();
     return this.#last.thenMs + (clock.now() - this.#last.nowMs) * speed;
   }
 
-  /** Resolves when everything was shown or the replay was stopped. */
+  /** Plays the session. Resolves when everything was shown, or when the replay was stopped. */
   async play(): Promise<'done' | 'stopped'> {
     const { log, session } = this.#options;
     const folder = new Folder(session);

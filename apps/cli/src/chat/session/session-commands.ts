@@ -15,9 +15,12 @@ export function messageCommand(item: Item, when: 'steer' | 'follow_up'): JsonObj
 }
 
 export interface ApprovalOptions {
-  /** Replaces the input of the call. Default: the model's input. */
+  /** The input for the call. Default: the input that the model wrote. */
   readonly input?: JsonValue | undefined;
-  /** Also allows everything that matches the same rule until the session ends. Default: false. */
+  /**
+   * If true, everything that matches the same rule is allowed until the session ends. Default:
+   * false.
+   */
   readonly forSession?: boolean | undefined;
 }
 
@@ -38,9 +41,12 @@ export function denyCommand(
   return { type: 'deny', toolCallId, by, ...(reason !== undefined && { reason }) };
 }
 
-/** Messages that are being withdrawn. The log decides whether they were processed before. */
+/**
+ * The messages that are being withdrawn. The log shows whether the driver processed a message
+ * before its withdrawal.
+ */
 export class Withdrawals {
-  /** Keyed by the key of the withdraw command. */
+  /** The messages by the key of their withdraw command. */
   readonly #messages = new Map<string, Pick<QueuedMessage, 'key' | 'text'>>();
 
   add(by: string, message: Pick<QueuedMessage, 'key' | 'text'>): void {
@@ -56,8 +62,8 @@ export class Withdrawals {
   }
 
   /**
-   * Returns the text of a message that was withdrawn in time: its withdrawal was consumed before
-   * the message.
+   * Returns the text of a message that was withdrawn in time. This is the case if the driver
+   * consumed the withdrawal before the message.
    */
   handle(event: AgentEvent): string | undefined {
     if (event.type !== 'command_consumed') return undefined;

@@ -9,7 +9,7 @@ import { followSession } from './follow-session.ts';
 interface SessionViewOptions {
   readonly log: Log;
   readonly session: SessionId;
-  /** Prints blocks once. */
+  /** Prints blocks to the scrollback. Each block must be printed only once. */
   readonly print: (blocks: readonly Block[]) => void;
   /** Called when the live content may have changed. */
   readonly onChange: () => void;
@@ -17,13 +17,19 @@ interface SessionViewOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The visible state of a session: its log, followed and folded, whichever process writes it. */
+/**
+ * The visible state of a session. It follows the log and folds its records. It does not matter
+ * which process writes them.
+ */
 export class SessionView {
   readonly #options: SessionViewOptions;
   readonly #closed = new AbortController();
   #state: ChatState;
   #isFollowing = false;
-  /** Set while the records from before the chat are read. After that, new blocks are printed. */
+  /**
+   * The blocks from before the chat started. Undefined after all of them are read; new blocks are
+   * then printed.
+   */
   #earlier: EarlierBlocks | undefined;
   #onRead: () => void = () => {};
 
@@ -93,16 +99,16 @@ export class SessionView {
   }
 }
 
-/** A screen never shows more. */
+/** The number of earlier blocks that are kept. No screen shows more. */
 const maxBlocks = 256;
 
-/** The blocks from before the chat started: the last ones and their total number. */
+/** The last blocks from before the chat started, and the total number of such blocks. */
 export class EarlierBlocks {
   readonly #through: number;
   #blocks: readonly Block[] = [];
   #count = 0;
 
-  /** `through`: offset of the last record at the start of the chat. */
+  /** `through` is the offset of the last record at the start of the chat. */
   constructor(through: number) {
     this.#through = through;
   }
@@ -115,7 +121,7 @@ export class EarlierBlocks {
     return this.#count;
   }
 
-  /** Returns true when all earlier records were read. */
+  /** Adds blocks. Returns true when all earlier records were read. */
   add(blocks: readonly Block[], through: number): boolean {
     this.#blocks = [...this.#blocks, ...blocks].slice(-maxBlocks);
     this.#count += blocks.length;

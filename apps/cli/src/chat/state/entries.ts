@@ -38,7 +38,9 @@ export function replaceEntry(state: ChatState, old: Entry, entry: Entry): ChatSt
   return { ...state, entries: state.entries.map((one) => (one === old ? entry : one)) };
 }
 
-/** Finishes the cut-off entries of an item, because the end of the item shows that they count. */
+/**
+ * Marks the cut-off entries of an item as done, because the item has ended and was not retracted.
+ */
 export function release(state: ChatState, itemId: ItemId): ChatState {
   return mapEntries(state, (entry) =>
     'end' in entry && entry.end === 'held' && entry.itemId === itemId

@@ -63,7 +63,10 @@ function changeCard(
   return replaceEntry(state, entry, { ...entry, card: make(entry.card) });
 }
 
-/** Calls that did not run because of a stop are reported together at the end of their turn. */
+/**
+ * Marks a call as rejected. Calls that did not run because of a stop are reported together at the
+ * end of their turn.
+ */
 function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
   // The call ran and is already printed.
   if (state.printedCalls.has(event.toolCallId)) return state;
@@ -80,14 +83,17 @@ function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): Cha
 
 function startCall(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
   const { toolCallId: id, name, partId, turn, attempt, itemId, time } = event;
-  // A summary has no tools, even if its model writes a call.
+  // A summary has no tools, so a call in it is ignored.
   if (state.items.get(itemId) === 'context') return state;
   const card = newCard(id, name, 'writing');
   const begun = { ...state, stats: beginPart(state.stats, time) };
   return withEntry(begun, { kind: 'call', at: { turn, attempt }, partId, card, isUnplaced: false });
 }
 
-/** Adds a call that was made before the known events: in a settled turn, or before a restart. */
+/**
+ * Adds an entry for a call that was made before the known events, in a settled turn or before a
+ * restart.
+ */
 function ensureCall(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
   if (callEntry(state, event.toolCallId) !== undefined) return state;
   const { toolCallId: id, name, turn, attempt } = event;
@@ -115,7 +121,10 @@ function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatSt
   return { ...known, approvals: [...others, approval] };
 }
 
-/** The rule as the policy of the sub-agent wrote it. Each caller put the name of the agent before it. */
+/**
+ * Returns the rule in the form of the sub-agent's policy. Each calling agent has put the name of
+ * the sub-agent before it.
+ */
 function withoutAgents(rule: string, agents: readonly string[]): string {
   return agents.reduce((text, agent) => {
     const prefix = `${agent}: `;
@@ -133,7 +142,10 @@ function answerApproval(state: ChatState, event: EventOf<'approval_answered'>): 
   return withoutApproval({ ...changed, sessionRules: withSessionRule(changed, event) }, event);
 }
 
-/** An answer for the session applies to all requests with the same rule. */
+/**
+ * Returns the rules of the session. If the user answered for the session, they include the rule of
+ * the answered request.
+ */
 function withSessionRule(
   { approvals, sessionRules }: ChatState,
   { toolCallId: id, decision, until }: EventOf<'approval_answered'>,
@@ -156,9 +168,9 @@ function startExecution(state: ChatState, event: EventOf<'tool_execution_started
   return changeCard(ensureCall(state, event), event, (card) => startCard(card, event));
 }
 
-/** A discarded execution is not shown. Its card is removed. */
+/** Marks a call as finished. The card of a discarded execution is removed. */
 function finishExecution(before: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
-  // The sub-agent of a call that is parked, or whose process died, still waits for its answers.
+  // A parked call, or one whose process died, keeps the open approvals of its sub-agent.
   const isOpen = event.outcome === 'parked' || event.outcome === 'lost';
   const state = isOpen ? before : withoutApproval(before, event);
   if (event.outcome !== 'discarded')

@@ -25,7 +25,7 @@ export function emptyChat(session: SessionId): ChatState {
 }
 
 /**
- * Folds one event and returns the blocks to print. The cost does not depend on the length of the
+ * Folds one event and returns the blocks to print. The time does not depend on the length of the
  * session.
  */
 export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
@@ -45,11 +45,11 @@ export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
 interface DrainResult {
   readonly entries: readonly Entry[];
   readonly blocks: readonly Block[];
-  /** The parts that are printed at least partly. */
+  /** The parts of which at least a piece is printed. */
   readonly parts: readonly PartId[];
 }
 
-/** Takes finished entries from the front. Entries behind an unfinished one wait. */
+/** Takes the finished entries from the front. Entries after an unfinished one must wait. */
 function drain(entries: readonly Entry[]): DrainResult {
   const first = entries[0];
   if (first === undefined || isWaiting(first)) return { entries, blocks: [], parts: [] };
@@ -66,7 +66,7 @@ function drain(entries: readonly Entry[]): DrainResult {
   return { entries: left, blocks, parts };
 }
 
-/** Nothing of the entry can be printed now. */
+/** Returns true if nothing of the entry can be printed now. */
 function isWaiting(entry: Entry): boolean {
   return !isFinished(entry) && !(entry.kind === 'text' && entry.ready.length > 0);
 }
@@ -105,7 +105,10 @@ function answerBlocks({ partId, ready, stream, end }: TextEntry): readonly Block
   return passages.length === 0 ? [] : [{ type: 'answer', partId, passages }];
 }
 
-/** Redacted reasoning has no text, but it is reported. */
+/**
+ * Returns the block of a finished reasoning. Redacted reasoning has no text, but it also gets a
+ * block.
+ */
 function thoughtBlocks({ text, form, startedAt, finishedAt }: ThoughtEntry): readonly Block[] {
   if (text.trim() === '' && form !== 'redacted') return [];
   return [{ type: 'thought', text, form, tookMs: (finishedAt ?? startedAt) - startedAt }];

@@ -26,8 +26,8 @@ export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queu
 }
 
 /**
- * Returns the message of a command. Undefined for other commands. The text is empty if it cannot be
- * read.
+ * Returns the message of a command, or undefined for other commands. The text is empty if the
+ * message cannot be read.
  */
 function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
   if (command['type'] !== 'message') return undefined;

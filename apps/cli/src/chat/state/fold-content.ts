@@ -85,7 +85,7 @@ function appendText(entry: TextEntry, more: string): TextEntry {
   return { ...entry, text: entry.text + more, ready };
 }
 
-/** Appends to an item that streams and is not the model's. */
+/** Appends text to an item that streams, and that the model did not write. */
 function appendMessage(state: ChatState, itemId: MessageEntry['itemId'], text: string): ChatState {
   const entry = state.entries.find((one) => one.kind === 'message' && one.itemId === itemId);
   if (entry?.kind !== 'message') return state;
@@ -105,7 +105,10 @@ function finishPart(state: ChatState, event: EventOf<'part_finished'>): ChatStat
     : replacePart(state, entry, event, part);
 }
 
-/** A cut-off part is held until a later event decides whether it counts. */
+/**
+ * Closes a part. A part that was cut off is `held` until a later event decides whether it is
+ * printed.
+ */
 function closePart(state: ChatState, entry: Entry, event: EventOf<'part_finished'>): ChatState {
   const end: EntryEnd = event.partial ? 'held' : 'done';
   if (entry.kind === 'text') return replaceEntry(state, entry, { ...entry, end });
@@ -146,7 +149,7 @@ function replacePart(
   event: EventOf<'part_finished'>,
   part: Part,
 ): ChatState {
-  // JSON that streamed as text equals the structured value.
+  // A structured part contains the JSON that streamed as text, so the content is the same.
   const isSame = part.kind === 'structured' || ('text' in entry && entry.text === textOfPart(part));
   if (isSame || entry.kind === 'call') return closePart(state, entry, event);
   return addWholePart(retractEntry(state, entry, 'replaced by the text below'), event, part);

@@ -101,7 +101,10 @@ function startAttempt(state: ChatState, event: EventOf<'response_started'>): Cha
   return { ...state, stats, isSummarising, retry: undefined };
 }
 
-/** Compaction may solve an overflow, so its error is held until the run ends. */
+/**
+ * Reports an error. An overflow of the context is reported only when the run ends, because
+ * compaction may solve it.
+ */
 function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatState {
   const { error, turn, attempt } = event;
   const text = `✗ ${errorText(error.message)}`;
@@ -112,7 +115,7 @@ function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatSt
 
 /**
  * Removes the content of a superseded attempt. Printed content stays in the scrollback, and a note
- * tells that it does not count.
+ * says that it is no longer valid.
  */
 function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
   const { turn, attempt, reason } = event;
@@ -120,14 +123,14 @@ function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>
   const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
   const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
   const more = isPrinted ? '. The text above does not count' : '';
-  // One note is enough. The activity line shows further retries.
+  // Only the first retry gets a note. The activity line shows further retries.
   if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
   const noteBlock = note('mark', `↻ ${problemText(reason)}${more}`);
   const approvals: ChatState['approvals'] = [];
   return withNote({ ...left, approvals }, { turn, attempt: 0 }, noteBlock);
 }
 
-/** Prints and forgets the rest of a turn. */
+/** Finishes the entries of a turn, so that they are printed, and drops the state of the turn. */
 function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatState {
   const { turn, stop } = event;
   const done = mapEntries(joinUnstartedCalls(state, turn), (entry) => {
@@ -189,7 +192,7 @@ function reportCompaction(
   return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
 }
 
-/** Joins the calls of a turn that did not run because of a stop into one note. */
+/** Replaces the calls of a turn that did not run because of a stop by one note. */
 function joinUnstartedCalls(state: ChatState, turn: number): ChatState {
   const isUnstarted = (entry: Entry) =>
     entry.kind === 'call' && entry.at.turn === turn && entry.card.phase === 'unstarted';

@@ -6,7 +6,7 @@ import type { Entry } from '../contract/entry.ts';
 /** Maximum length of a shown error. */
 const maxErrorLength = 600;
 
-/** Formats an error message. An HTML page is reduced to its text in one line. */
+/** Formats an error message. Of an HTML page, only the text is kept, in one line. */
 export function errorText(message: string): string {
   const isPage = /<(?:!doctype|html|head|body|title|h1|p|div)\b[^>]*>/i.test(message);
   const words = isPage
@@ -19,7 +19,7 @@ export function errorText(message: string): string {
   return words.length > maxErrorLength ? `${words.slice(0, maxErrorLength)}…` : words;
 }
 
-/** An empty answer is reported, so that the user does not wait for more. */
+/** Returns a note if the answer of a turn is empty, so that the user does not wait for more. */
 export function emptyAnswerNote(
   { printed, entries, isSummarising }: ChatState,
   { turn, stop }: EventOf<'turn_finished'>,

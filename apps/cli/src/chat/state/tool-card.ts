@@ -2,7 +2,7 @@ import type { JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
 import type { EventOf } from '../contract/chat-state.ts';
 import type { ArgumentsDraft, CardPhase, Tail, ToolCard } from '../contract/tool-card.ts';
 
-/** More than a screen shows of one result. */
+/** Maximum length of a result that is kept. No screen shows more of one result. */
 const maxShownLength = 24_000;
 
 export function newCard(id: ToolCallId, name: string, phase: CardPhase): ToolCard {
@@ -17,7 +17,7 @@ export function isOver({ phase }: ToolCard): boolean {
   return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
-/** Adds a result. The phase of a running call is set by the event of its end, which follows. */
+/** Adds a result to a card. A running call stays running until the event of its end arrives. */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
   const length = printedLength(value) ?? text.length;
   const result = { text: headAndTail(text), length, value };
@@ -29,7 +29,7 @@ function headAndTail(text: string): string {
   return text.length <= maxShownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-/** The length of a command's full output, if the text is shorter. */
+/** Returns the length of a command's full output, if the result text contains only a part of it. */
 function printedLength(value: JsonValue | undefined): number | undefined {
   const { outputLength, wholeOutput } = (value ?? {}) as {
     readonly outputLength?: unknown;
@@ -67,7 +67,7 @@ const headLength = 1024;
 
 const tailLength = 1024;
 
-/** Appends to the draft. The cost depends only on the appended text. */
+/** Appends text to the draft. The time depends only on the length of the appended text. */
 export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsDraft {
   const room = Math.max(0, headLength - draft.head.length);
   const head = room === 0 ? draft.head : draft.head + more.slice(0, room);
@@ -81,7 +81,10 @@ export const emptyTail: Tail = { text: '', droppedLines: 0 };
 
 const keptTailLength = 4096;
 
-/** Appends to the tail. It is cut at twice the kept length, so that cuts are rare. */
+/**
+ * Appends text to the tail. The tail is cut only when it has twice the kept length, so that cuts
+ * are rare.
+ */
 export function appendTail(tail: Tail, more: string): Tail {
   const text = tail.text + more;
   if (text.length <= 2 * keptTailLength) return { ...tail, text };
@@ -90,7 +93,10 @@ export function appendTail(tail: Tail, more: string): Tail {
   return { text: text.slice(cut), droppedLines: tail.droppedLines + dropped };
 }
 
-/** Returns the last lines and the number of lines before them. A final newline starts no line. */
+/**
+ * Returns the last lines, and the number of lines before them. A newline at the end does not start
+ * another line.
+ */
 export function lastLines(
   tail: Tail,
   count: number,
@@ -101,7 +107,10 @@ export function lastLines(
   return { lines: shown, above: tail.droppedLines + lines.length - shown.length };
 }
 
-/** Cuts after a near line break, and never inside a surrogate pair. */
+/**
+ * Returns the position at which to cut. It prefers a line break nearby, and is never inside a
+ * surrogate pair.
+ */
 function cutPosition(text: string, at: number): number {
   const lineBreak = text.indexOf('\n', at);
   if (lineBreak !== -1 && lineBreak < at + keptTailLength / 2) return lineBreak + 1;

@@ -7,7 +7,7 @@ export const emptyStats: UsageStats = {
   ...{ firstTokenMs: undefined, tokensPerSecond: undefined },
 };
 
-/** The usage of the session, including its sub-agents. */
+/** Returns the usage of the session, including its sub-agents. */
 export function sessionUsage(stats: UsageStats): Usage {
   return [...stats.children.values()].reduce(
     (sum, { usage }) => addUsage(sum, usage),
@@ -15,12 +15,12 @@ export function sessionUsage(stats: UsageStats): Usage {
   );
 }
 
-/** The usage of the session without its sub-agents. */
+/** Returns the usage of the session without its sub-agents. */
 export function ownUsage({ before, last }: UsageStats): Usage {
   return last === undefined ? before : addUsage(before, last.usage);
 }
 
-/** The usage of each sub-agent, in the order of their first request. */
+/** Returns the usage of each sub-agent, in the order of their first request. */
 export function childUsage({ children }: UsageStats): readonly ChildUsage[] {
   const byAgent = Map.groupBy(children.values(), ({ agent }) => agent);
   return [...byAgent].map(([agent, all]) => ({
@@ -29,7 +29,7 @@ export function childUsage({ children }: UsageStats): readonly ChildUsage[] {
   }));
 }
 
-/** Sets the usage of an attempt of a sub-agent. The last report counts. */
+/** Sets the usage of an attempt of a sub-agent. A later report replaces an earlier one. */
 export function reportChildUsage(
   stats: UsageStats,
   { of, usage }: EventOf<'child_usage_reported'>,
@@ -50,8 +50,8 @@ export function startResponse(
 }
 
 /**
- * Records the time of the first output. It uses the start of a part, because its first deltas can
- * be merged with later ones.
+ * Records the time of the first output. It uses the start of a part, because the first deltas of a
+ * part can be merged with later ones.
  */
 export function beginPart(stats: UsageStats, time: number): UsageStats {
   const { last } = stats;
@@ -69,8 +69,8 @@ export function addLength(stats: UsageStats, time: number, length: number): Usag
 }
 
 /**
- * Sets the usage of the current attempt. The last report counts. An earlier attempt is already
- * counted.
+ * Sets the usage of the current attempt. A later report replaces an earlier one. A report about an
+ * earlier attempt is ignored, because that attempt is already counted.
  */
 export function reportUsage(
   stats: UsageStats,
@@ -81,7 +81,7 @@ export function reportUsage(
   return { ...stats, last: { ...last, usage } };
 }
 
-/** A shorter time gives no meaningful speed. */
+/** The shortest duration for which a speed is computed. */
 const shortestMs = 200;
 
 export function finishResponse(stats: UsageStats, event: EventOf<'response_finished'>): UsageStats {

@@ -35,11 +35,14 @@ export async function scriptedModel({
 
 interface GatedAnswer {
   readonly reply: ScriptedReply;
-  /** One gate after each passage except the last. */
+  /** The gates. There is one after each passage except the last. */
   readonly gates: readonly ScriptGate[];
 }
 
-/** An answer in passages. Each passage waits until the test opens the gate before it. */
+/**
+ * Returns an answer in passages. Each passage after the first waits until the test opens the gate
+ * before it.
+ */
 export function gatedAnswer(
   passages: readonly string[],
   toolCalls: readonly WireToolCall[] = [],

@@ -28,10 +28,10 @@ export function terminalHarness(
   return { workspace, open };
 }
 
-/** Shown in an empty prompt. */
+/** The text in an empty prompt. */
 export const promptText = 'Say what to do.';
 
-/** Shown while no run is in progress. */
+/** The hint while no run is in progress. */
 export const idleHint = 'Enter sends';
 
 /** Starts the chat and waits for the prompt. */
@@ -42,7 +42,8 @@ export async function startChat(terminal: TestTerminal, args = ''): Promise<stri
 
 /**
  * Waits until a dialog accepts keys. A new dialog ignores keys for a second, because the user may
- * still be typing. On a busy machine the second takes longer, so the hint of the dialog decides.
+ * still be typing. On a busy machine this second takes longer, so this function waits for the hint
+ * of the dialog.
  */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
   const first = secondsOf(await terminal.waitFor('waiting for your answer'));
@@ -75,7 +76,8 @@ const { status } = spawnSync('tmux', ['-V']);
 const missing = 'tmux is not there, and these tests need a real terminal: npm run test:setup';
 
 /**
- * Groups tests that press keys in a real terminal. Without tmux they are skipped with a message.
+ * Returns the function that groups tests which press keys in a real terminal. Without tmux, these
+ * tests are skipped with a message.
  */
 export function describeInTmux(): Pick<SuiteAPI, 'concurrent'> {
   if (!isRequirementMissing(status === 0, missing)) return describe;

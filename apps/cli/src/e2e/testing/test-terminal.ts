@@ -15,7 +15,7 @@ export interface TerminalOptions {
 
 let opened = 0;
 
-/** A real terminal with a shell: a separate tmux server with its own socket. */
+/** A real terminal with a shell. It is a separate tmux server with its own socket. */
 export class TestTerminal {
   readonly #workspace: TestWorkspace;
   readonly #name: string;
@@ -25,12 +25,15 @@ export class TestTerminal {
     this.#name = name;
   }
 
-  /** The visible screen, without colours. */
+  /** Returns the visible screen, without colours. */
   screen(): Promise<string> {
     return this.tmux('capture-pane', '-p');
   }
 
-  /** The screen and the scrollback. A line that the terminal wrapped counts as one. */
+  /**
+   * Returns the screen and the scrollback. A line that the terminal wrapped is returned as one
+   * line.
+   */
   scrollback(): Promise<string> {
     return this.tmux('capture-pane', '-p', '-J', '-S', '-');
   }
@@ -49,7 +52,7 @@ export class TestTerminal {
     return this.#until(() => this.screen(), isReached, what);
   }
 
-  /** Waits until the text was printed, on the screen or in the scrollback. */
+  /** Waits until the text is on the screen or in the scrollback. */
   waitForPrinted(wanted: string | RegExp): Promise<string> {
     const isThere = (text: string) => contains(text.replaceAll(/\s+/g, ' '), wanted);
     return this.#until(() => this.scrollback(), isThere, String(wanted));
@@ -61,8 +64,8 @@ export class TestTerminal {
   }
 
   /**
-   * Types one character after the other, with a pause before each. The terminal itself times the
-   * pauses, so they do not depend on how fast a busy machine starts a process for each key.
+   * Types one character after the other, with a pause before each. tmux itself times the pauses, so
+   * they do not depend on how fast a busy machine starts processes.
    */
   async typeAtPace(text: string, pauseMs: number): Promise<void> {
     const pause = ['run-shell', '-d', String(pauseMs / 1000), ';'];
@@ -111,7 +114,10 @@ export class TestTerminal {
     await this.tmux('clear-history');
   }
 
-  /** Saves the screen for a person to look at, if MILLRACE_SCREENS names a folder. */
+  /**
+   * Saves the screen so that a person can look at it. It does so only if MILLRACE_SCREENS names a
+   * folder.
+   */
   async saveScreen(name: string): Promise<void> {
     const folder = process.env['MILLRACE_SCREENS'];
     if (folder === undefined) return;

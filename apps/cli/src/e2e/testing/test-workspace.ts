@@ -5,7 +5,10 @@ import { vi } from 'vitest';
 import { childEnv, patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { builtProgram } from '../../testing/built-program.ts';
 
-/** A user account with a small project: everything that the program can access. */
+/**
+ * The home folder of a test user with a small project. The program can access nothing else of the
+ * machine's user.
+ */
 export interface TestWorkspace {
   readonly folder: string;
   /** Folder of the project. */
@@ -22,7 +25,8 @@ const files: Readonly<Record<string, string>> = {
   'project/src/refunds.ts': '// TODO: refund faster\nexport const refunds = 3;\n',
   'project/src/index.ts': "export { refunds } from './refunds.ts';\n",
   'project/millrace-demo.md': '# Millrace was here\n\nVisit 1.\n\nYou can delete it.\n',
-  // Keeps enough scrollback, and uses every row for the terminal.
+  // The scrollback is long enough for the tests. There is no status line, so the terminal has every
+  // row.
   'tmux.conf': 'set -g history-limit 5000\nset -g status off\nset -s escape-time 0\n',
 };
 
@@ -56,7 +60,8 @@ function envOf(folder: string): Readonly<Record<string, string>> {
     SHELL: '/bin/sh',
     PS1: '$ ',
     LC_ALL: 'C.UTF-8',
-    // Independent of the models that are available on this machine.
+    // The demo is used, because it does not depend on the models that are available on this
+    // machine.
     MILLRACE_MODEL: 'demo',
   };
 }
@@ -75,7 +80,10 @@ export async function waitForExit(pid: number): Promise<void> {
   }, waitOptions);
 }
 
-/** Slightly shorter than the test timeout, so that the error message with the screen is shown. */
+/**
+ * The timeout is slightly shorter than the timeout of a test, so that the error message with the
+ * screen is shown.
+ */
 export const waitOptions: { readonly timeout: number; readonly interval: number } = {
   timeout: patientMs(60_000),
   interval: 40,

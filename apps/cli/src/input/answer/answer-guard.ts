@@ -3,29 +3,31 @@ import type { Key } from '../keys/key.ts';
 import type { KeyRead } from '../keys/key-reader.ts';
 
 /**
- * How long no key may arrive before a key answers a question. The period starts when the question
- * is on the screen, and starts again with each key. One second is longer than the pause between
- * two words of somebody who types, and shorter than the time to read a question.
+ * How long the quiet period lasts. A key answers a question only if no other key arrived in this
+ * time before it. The period starts when the question is on the screen, and starts again with each
+ * key. One second is longer than the pause between two typed words, and shorter than the time to
+ * read a question.
  */
 export const quietMs = 1000;
 
 /**
- * How long no other key may follow the key that approves. A sentence that starts with "y" is then
- * not an approval.
+ * How long an approval waits for another key. If another key follows in this time, it is not an
+ * approval, but for example a sentence that starts with "y".
  */
 export const settleMs = 300;
 
 /**
- * The last part of both periods. A busy process fires its timers late, and before it reads the keys
- * that arrived meanwhile. So a period ends only after a part of it in which keys could be read.
+ * The last part of both periods, in which the process must be able to read keys. A busy process
+ * runs its timers late, before it reads the keys that arrived meanwhile. So a period ends only
+ * after this part was on time.
  */
 const readableMs = 50;
-/** Timers of a process that is not busy are less late than this. */
+/** The maximum delay of a timer in a process that is not busy. */
 const toleranceMs = 20;
 
 interface AnswerGuardOptions {
   readonly clock: Clock;
-  /** Called when the answer of a key changes: the quiet period ended, or a held answer ended. */
+  /** Called when the quiet period ends, and when a held answer takes effect or is cancelled. */
   readonly onChange: () => void;
 }
 
@@ -36,8 +38,8 @@ interface HeldAnswer {
 }
 
 /**
- * Decides whether a key may answer a question. Only a single key press that stands alone answers:
- * nothing arrives in the same read, in the quiet period before it, or shortly after it.
+ * Decides whether a key may answer a question. Only a single key press is an answer. No other key
+ * may arrive in the same read, in the quiet period before it, or shortly after it.
  */
 export class AnswerGuard {
   readonly #options: AnswerGuardOptions;
@@ -49,7 +51,7 @@ export class AnswerGuard {
     this.#options = options;
   }
 
-  /** The quiet period is over, so the next key can answer. */
+  /** True if the quiet period is over, so that the next key can answer. */
   get isQuiet(): boolean {
     return this.#isQuiet;
   }
@@ -59,7 +61,10 @@ export class AnswerGuard {
     return this.#held?.key;
   }
 
-  /** Starts the quiet period again: the question appeared or changed, or a key arrived. */
+  /**
+   * Starts the quiet period again. Call it when the question appears or changes, or when a key
+   * arrives.
+   */
   restart(): void {
     this.release();
     this.#cancelQuiet?.();
@@ -72,7 +77,7 @@ export class AnswerGuard {
     });
   }
 
-  /** Answers when no other key has followed for a moment. */
+  /** Waits a moment, and then calls `answer` if no other key has followed. */
   hold(key: Key, answer: () => void): void {
     const { clock, onChange } = this.#options;
     const cancel = afterReading(clock, settleMs, () => {
@@ -91,7 +96,7 @@ export class AnswerGuard {
     return held?.key;
   }
 
-  /** No question is open. */
+  /** Cancels the quiet period and a held answer. Call it when no question is open. */
   close(): void {
     this.release();
     this.#cancelQuiet?.();
@@ -100,7 +105,7 @@ export class AnswerGuard {
   }
 }
 
-/** Calls back after a time, and after all keys that arrived in that time were read. */
+/** Calls `done` after a time, when all keys that arrived in that time were read. */
 function afterReading(clock: Clock, ms: number, done: () => void): () => void {
   let cancel = () => {};
   const waitForKeys = () => {
@@ -119,11 +124,14 @@ function afterReading(clock: Clock, ms: number, done: () => void): () => void {
 export interface Refusal {
   /** The words after "no", if there are any. */
   readonly reason: string | undefined;
-  /** The refusal ended with Enter. */
+  /** True if the text ended with Enter. */
   readonly isSent: boolean;
 }
 
-/** Returns the refusal in a read of several keys: "n" or "no", maybe with more words and Enter. */
+/**
+ * Returns the refusal in keys that arrived together: "n" or "no", possibly with more words and
+ * Enter.
+ */
 export function refusalIn({ keys }: KeyRead): Refusal | undefined {
   const text = typedText(keys);
   const isSent = keys.some((key) => key.type === 'key' && key.name === 'enter');
@@ -146,7 +154,7 @@ const editKeys: ReadonlySet<string> = new Set([
   'end',
 ]);
 
-/** Returns the keys that the prompt keeps while a question is open: text, and edits of it. */
+/** Returns the keys that the prompt keeps while a question is open: text and edits of text. */
 export function keysForPrompt(keys: readonly Key[]): readonly Key[] {
   return keys.filter(
     (key) =>
@@ -156,7 +164,7 @@ export function keysForPrompt(keys: readonly Key[]): readonly Key[] {
   );
 }
 
-/** Whether a key refuses at any time: Esc, Ctrl-C or Ctrl-D. */
+/** Returns true for a key that always refuses: Esc, Ctrl-C or Ctrl-D. */
 export function isCancelKey(key: Key): boolean {
   if (key.type === 'key') return key.name === 'escape';
   return key.type === 'chord' && key.ctrl && (key.char === 'c' || key.char === 'd');

@@ -14,7 +14,7 @@ export interface CompletionItem {
 
 /** The possible completions at the cursor. */
 export interface Completions {
-  /** Start of the typed text that an item replaces. It goes up to `end`. */
+  /** The start of the typed text that an item replaces. `end` is the end of that text. */
   readonly start: number;
   readonly end: number;
   /** The best match comes first. Never empty. */
@@ -33,13 +33,13 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   /**
-   * Lists the possible arguments. Called each time, so the list can change. Without it, the command
-   * takes no listed argument.
+   * Returns the possible arguments. It is called each time, so the list can change. Undefined if
+   * the command has no list of arguments.
    */
   readonly choices?: (() => readonly Choice[]) | undefined;
   /**
-   * The command takes an argument that cannot be listed. Enter on the list then does not send the
-   * command.
+   * True if the command takes an argument that cannot be listed. Enter on the list then inserts the
+   * command and does not send it.
    */
   readonly takesText?: boolean | undefined;
 }

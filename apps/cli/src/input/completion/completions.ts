@@ -24,12 +24,12 @@ export function completions(
   return command ?? shiftCompletions(fileCompletions(text, files), start);
 }
 
-/** Whether the cursor is in an `@` mention, so that files would be offered. */
+/** Returns true if the cursor is in an `@` mention, so that files are offered. */
 export function isNamingFile(content: Content): boolean {
   return openMention(textBeforeCursor(content).text) !== undefined;
 }
 
-/** The text of the cursor's line before the cursor. Folded text is excluded. */
+/** Returns the text of the cursor's line before the cursor, without folded text. */
 function textBeforeCursor(content: Content): { readonly start: number; readonly text: string } {
   const { text, cursor } = content;
   const start = Math.max(gapAround(content, cursor).start, lineStart(content, cursor));
@@ -46,7 +46,10 @@ function shiftCompletions(
 
 const maxItems = 50;
 
-/** Completes a slash at the start of the prompt: first the command name, then its argument. */
+/**
+ * Returns the completions after a slash at the start of the prompt: first the command names, then
+ * the arguments.
+ */
 function commandCompletions(
   textBefore: string,
   commands: readonly Command[],
@@ -70,8 +73,8 @@ function completionsOf(
 }
 
 /**
- * Commands that start with the typed text come first, then commands that contain it. Otherwise the
- * given order is kept.
+ * Returns the matching commands. Commands that start with the typed text come first, then commands
+ * that contain it. Within each group, the given order is kept.
  */
 function namesFor(typed: string, commands: readonly Command[]): readonly CompletionItem[] {
   const wanted = typed.toLowerCase();

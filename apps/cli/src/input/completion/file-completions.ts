@@ -1,7 +1,10 @@
 import type { CompletionItem, Completions } from './completion.ts';
 import { fuzzyScore, topScored } from './fuzzy-search.ts';
 
-/** A longer list is not useful: the user finds the rest by typing more. */
+/**
+ * Maximum number of items. A longer list is not useful, because the user can type more to find the
+ * rest.
+ */
 const maxItems = 50;
 
 interface Candidate {
@@ -11,12 +14,12 @@ interface Candidate {
 }
 
 /**
- * Files and their folders, sorted by name, with the values that the ranking needs. Computed once
- * per list.
+ * The files and folders of each list, sorted by name, with the values for the ranking. They are
+ * computed once per list.
  */
 const candidateCache = new WeakMap<readonly string[], readonly Candidate[]>();
 
-/** Completes the mention before the cursor. */
+/** Returns the completions of the `@` mention before the cursor. */
 export function fileCompletions(
   textBefore: string,
   files: readonly string[],
@@ -31,14 +34,14 @@ export function fileCompletions(
 function itemOf(path: string): CompletionItem {
   const isFolder = path.endsWith('/');
   const mention = mentionOf(path);
-  // A folder is rarely the whole path, so the mention stays open for the next path segment.
+  // The user usually continues after a folder, so the mention stays open for the next path segment.
   const insert = isFolder ? mention.replace(/"$/, '') : `${mention} `;
   return { kind: isFolder ? 'folder' : 'file', label: path, insert, isComplete: false };
 }
 
 function rankPaths(all: readonly Candidate[], typed: string): readonly string[] {
   const wanted = typed.toLowerCase().replace(/^\.\//, '');
-  // If nothing is typed, files near the root come before deeply nested ones.
+  // If the user has typed nothing, files near the root come before deeply nested ones.
   const scoreOf = ({ lower, depth }: Candidate) =>
     wanted === '' ? -depth : fuzzyScore(lower, wanted);
   return topScored(all, scoreOf, maxItems).map(({ path }) => path);
@@ -78,13 +81,13 @@ interface Mention {
 }
 
 /**
- * An `@` counts only after a space, an opening bracket or a quote. In an email address it does not
- * count.
+ * Matches a position where an `@` can start a mention: after a space, an opening bracket or a
+ * quote. So the `@` in an email address is not a mention.
  */
 const notInWord = String.raw`(?<![^\s([{<'"\x60])`;
 const quoted = String.raw`"((?:[^"\\\n]|\\.)*)"`;
-// Punctuation at the end belongs to the sentence, not to the path. A path that needs it can be
-// quoted.
+// Punctuation at the end belongs to the sentence, not to the path. A path that ends with
+// punctuation must be quoted.
 const unquoted = String.raw`([^\s"]*[^\s"',.;:!?()[\]{}<>\x60])`;
 const mentionForm = new RegExp(`${notInWord}@(?:${quoted}|${unquoted})`, 'g');
 const openForm = new RegExp(String.raw`${notInWord}@(?:"((?:[^"\\\n]|\\.)*)|([^\s"]*))$`);

@@ -1,9 +1,9 @@
 /**
- * Scores how well a path matches the typed text. A higher score is better; undefined means no
- * match. Both arguments are lower case.
+ * Returns how well a path matches the typed text. A higher score is better; undefined means no
+ * match. Both arguments must be lower case.
  *
- * A match of the whole typed text beats a match of its letters in order. A match in the file name
- * beats a match in the folders.
+ * A match of the whole typed text scores higher than a match of its letters in order. A match in
+ * the file name scores higher than a match in the folders.
  */
 export function fuzzyScore(path: string, typed: string): number | undefined {
   const nameStart = path.lastIndexOf('/', path.length - 2) + 1;
@@ -25,7 +25,10 @@ function wholeScore(path: string, typed: string, nameStart: number): number | un
   return isWordStart(path, inPath) ? 600 : 500;
 }
 
-/** Matches letter by letter from the end, so that the file name is tried before the folders. */
+/**
+ * Returns the score of a match letter by letter. It compares from the end, so that the file name is
+ * tried before the folders.
+ */
 function lettersScore(path: string, typed: string, nameStart: number): number | undefined {
   let score = 0;
   let at = path.length;
@@ -46,8 +49,8 @@ function isWordStart(path: string, at: number): boolean {
 }
 
 /**
- * Returns the `count` items with the highest scores, the highest first. Among equal scores the
- * order is kept. The whole list is not sorted.
+ * Returns the `count` items with the highest scores, the highest first. Items with equal scores
+ * keep their order. It does not sort the whole list.
  */
 export function topScored<T>(
   all: readonly T[],

@@ -4,7 +4,7 @@ import { memoryLog } from '@millrace/log';
 import { createWorkspace, globTool, runGit } from '@millrace/tools';
 
 interface FileListOptions {
-  /** Lists the files again. */
+  /** Returns the current files. */
   readonly list: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Called when the list has changed. */
   readonly onChange: (files: readonly string[]) => void;
@@ -50,7 +50,7 @@ export class FileList {
   async #list(clock: Clock): Promise<void> {
     const { list, onChange } = this.#options;
     const files = await list(this.#stop.signal).catch(() => undefined);
-    // A failed listing also counts, so that it is not repeated on every key.
+    // A failed listing also sets the time, so that it is not repeated on every key.
     this.#listedMs = clock.now();
     if (files === undefined || this.#stop.signal.aborted || sameFiles(files, this.#files)) return;
     this.#files = files;
@@ -65,7 +65,7 @@ type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
   Partial<Pick<ListOptions, 'maxPaths' | 'signal'>>;
 
 /**
- * Lists the files of a folder that .gitignore does not exclude. Paths are relative to the folder
+ * Returns the files of a folder that .gitignore does not exclude. Paths are relative to the folder
  * and use `/`.
  */
 export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<readonly string[]> {
@@ -74,8 +74,8 @@ export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<re
     maxPaths: options.maxPaths ?? maxWorkspaceFiles,
     signal: options.signal ?? new AbortController().signal,
   };
-  // Git is the fastest source inside a repository. Elsewhere the folder is walked with the same
-  // rules as the tools.
+  // Inside a repository, git is the fastest source. Elsewhere, the code walks through the folder
+  // with the same rules as the tools.
   return (await gitFiles(list)) ?? (await walkFiles(list));
 }
 
@@ -85,15 +85,15 @@ function sameFiles(a: readonly string[], b: readonly string[]): boolean {
 
 interface ListOptions {
   readonly cwd: string;
-  /** The environment of the user, in which git is found. */
+  /** The environment of the user, whose PATH leads to git. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly maxPaths: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Lists the files below a folder that git tracks or would add. Returns undefined outside a
- * repository, without git, and in a repository that git cannot read without a risk.
+ * Returns the files below a folder that git tracks or would add. Returns undefined outside a
+ * repository, without git, or if it is not safe to run git in the repository.
  */
 async function gitFiles(options: ListOptions): Promise<readonly string[] | undefined> {
   const [there, deleted] = await Promise.all([
@@ -113,11 +113,11 @@ async function lsFiles(
   return result?.output.toString('utf8').split('\0').slice(0, -1);
 }
 
-/** Large enough for the longest list of paths. */
+/** Maximum length of git's output. It is enough for the longest list of paths. */
 const maxOutputLength = 2 ** 25;
 
 /**
- * Lists the files below a folder that .gitignore does not exclude. It uses the glob tool, which
+ * Returns the files below a folder that .gitignore does not exclude. It uses the glob tool, which
  * runs in its own thread.
  */
 async function walkFiles({
@@ -144,8 +144,8 @@ async function walkFiles({
 }
 
 /**
- * An empty line separates the paths from the summary. The tool prints names with control characters
- * as JSON; those are skipped.
+ * Returns the paths in the output of the glob tool. An empty line separates the paths from the
+ * summary. The tool prints names with control characters as JSON; these names are skipped.
  */
 function pathsIn(result: unknown): readonly string[] {
   const { text, value } = (result as { output: { text: string; value: { files: number } } }).output;

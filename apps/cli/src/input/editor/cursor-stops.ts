@@ -34,14 +34,15 @@ function unitAround(content: FoldedText, index: number): { start: number; end: n
   if (index >= length) return { start: length, end: length };
   const fold = foldAround(content, index);
   if (fold !== undefined) return fold;
-  // A grapheme never crosses the edge of a fold, whichever characters meet there.
+  // A grapheme never crosses the edge of a fold, even if the characters on both sides would
+  // combine.
   const isEdge = content.folds.some(({ start, end }) => start === index || end === index);
   return isEdge ? { start: index, end: index } : graphemeAt(content, index);
 }
 
 /**
- * Returns the grapheme that contains the character at an offset. Folds and line ends split
- * graphemes.
+ * Returns the grapheme that contains the character at an offset. A grapheme ends at a fold and at
+ * the end of a line.
  */
 function graphemeAt(content: FoldedText, index: number): { start: number; end: number } {
   const { text } = content;
@@ -101,7 +102,7 @@ function codePointBefore(text: string, index: number): string {
   return pair.length === 2 && (pair.codePointAt(0) ?? 0) > 0xffff ? pair : pair.slice(-1);
 }
 
-/** Returns the start of the line that contains an offset. Newlines inside folds do not count. */
+/** Returns the start of the line that contains an offset. Newlines inside folds are ignored. */
 export function lineStart(content: FoldedText, index: number): number {
   let at = index;
   while (at > 0) {

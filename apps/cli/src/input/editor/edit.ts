@@ -21,8 +21,8 @@ import { redo, replaceRange, undo } from './replace-range.ts';
 import { columnOf, cursorRow, offsetAt, type Row, rowsAt, rowsBeside } from './rows.ts';
 
 /**
- * Returns the editor state after an action. The function is pure, and an action that is not
- * possible changes nothing.
+ * Returns the editor state after an action. The function is pure. An action that is not possible
+ * changes nothing.
  */
 export function edit(state: EditorState, action: EditAction): EditorState {
   const { editGroup, goalColumn } = state;
@@ -82,7 +82,7 @@ function clampRange(
   return [from, Math.max(from, Math.min(end, text.length))];
 }
 
-/** The range between the cursor and a target, in ascending order. */
+/** Returns the range between the cursor and a target, in ascending order. */
 function rangeTo(state: EditorState, name: Target): readonly [number, number] {
   const there = offsetOf(state, name);
   return [Math.min(there, state.cursor), Math.max(there, state.cursor)];
@@ -111,8 +111,8 @@ function offsetOf(state: EditorState, name: Target): number {
 }
 
 /**
- * At the end of a line the range is its newline; at the start of a line it is the newline before
- * it.
+ * Returns the range that a kill removes. If the cursor is already at the end of its line, the range
+ * is the next newline. If it is already at the start, the range is the previous newline.
  */
 function killRange(state: EditorState, name: Target): readonly [number, number] {
   const [start, end] = rangeTo(state, name);
@@ -145,7 +145,10 @@ function withHistory(state: EditorState, entries: readonly HistoryEntry[]): Edit
   return { ...createEditor(entries), killed: state.killed, text, cursor, folds, undo, redo };
 }
 
-/** Moves a row up or down. Beyond the first or the last row it moves through the history. */
+/**
+ * Moves the cursor one row up or down. Beyond the first or the last row, it moves through the
+ * history.
+ */
 function moveVertically(
   state: EditorState,
   direction: 'up' | 'down',

@@ -1,18 +1,19 @@
 /**
- * A long paste. It is shown as one short label, passed and erased as one unit, and sent in full.
+ * A long paste. The prompt shows it as one short label. The cursor moves over it, and erases it, as
+ * one unit. It is sent in full.
  */
 export interface Fold {
   readonly start: number;
   readonly end: number;
-  /** Number of lines, counted once. */
+  /** The number of lines in the fold. It is stored, so that the lines are counted only once. */
   readonly lines: number;
 }
 
 /** Text that can contain folds. */
 export interface FoldedText {
-  /** The full text, which is what is sent. Lines end in `\n`. */
+  /** The full text. This text is sent. Lines end in `\n`. */
   readonly text: string;
-  /** In ascending order, without overlaps. No fold is empty. */
+  /** The folds in ascending order, without overlaps. No fold is empty. */
   readonly folds: readonly Fold[];
 }
 
@@ -31,10 +32,13 @@ export interface Change {
   readonly after: Omit<Content, 'text'>;
 }
 
-/** Consecutive changes of one group are joined: typing with typing, kills with kills. */
+/**
+ * The group of a change. Consecutive changes of one group become one undo step: typing with typing,
+ * kills with kills.
+ */
 export type EditGroup = 'typing' | 'erasing' | 'killing';
 
-/** A text that was sent before. */
+/** A text that the user sent before. */
 export interface HistoryEntry {
   readonly text: string;
   readonly folds?: readonly Fold[] | undefined;
@@ -42,10 +46,10 @@ export interface HistoryEntry {
 
 /**
  * A prompt with its undo steps. The editor stores one for each history entry that the user has
- * left.
+ * edited and left.
  */
 export interface Draft extends Content {
-  /** The newest step is last. */
+  /** The undo steps. The newest step is last. */
   readonly undo: readonly Change[];
   readonly redo: readonly Change[];
 }
@@ -54,15 +58,17 @@ export interface Draft extends Content {
 export interface EditorState extends Draft {
   /** The last killed text, which yank inserts. */
   readonly killed: FoldedText;
-  /** Set while changes of one group follow each other without another action. */
+  /** The group of the last change. Undefined if the last action was not a change. */
   readonly editGroup: EditGroup | undefined;
-  /** The column in cells that repeated up and down moves aim at. */
+  /** The column, in cells, to which repeated up and down moves return. */
   readonly goalColumn: number | undefined;
-  /** The reason why the last action had no effect, shown to the user. */
+  /** Why the last action had no effect. The prompt shows this text to the user. */
   readonly notice: string | undefined;
-  /** The oldest entry is first. */
+  /** The texts that were sent before, the oldest first. */
   readonly history: readonly HistoryEntry[];
-  /** Position in the history. The length of the history stands for the draft. */
+  /**
+   * The position in the history. If it is the length of the history, the prompt shows the draft.
+   */
   readonly historyIndex: number;
   /**
    * The edited texts at other history positions, including the draft while a history entry is
@@ -88,10 +94,13 @@ export function createEditor(history: readonly HistoryEntry[] = []): EditorState
   };
 }
 
-/** In UTF-16 code units. No model accepts a longer prompt. */
+/** Maximum length of the prompt, in UTF-16 code units. No model accepts a longer prompt. */
 export const maxTextLength: number = 2 ** 22;
 
-/** A cursor target that one key can reach. Lines are lines of the text, not rows of the screen. */
+/**
+ * A position to which one key moves the cursor. Lines are lines of the text, not rows of the
+ * screen.
+ */
 export type Target =
   | 'left'
   | 'right'
@@ -103,7 +112,10 @@ export type Target =
   | 'text_end';
 
 export type EditAction =
-  /** Inserts typed text. Letters join into undo steps by words. A newline is `\n`. */
+  /**
+   * Inserts typed text. Typed letters are joined, so that each word is one undo step. A newline is
+   * `\n`.
+   */
   | { readonly type: 'insert'; readonly text: string }
   /** Inserts a paste as one undo step. A long paste is folded. */
   | { readonly type: 'paste'; readonly text: string }
@@ -120,12 +132,15 @@ export type EditAction =
   | { readonly type: 'move'; readonly to: Target }
   /** Removes the text between the cursor and the target. */
   | { readonly type: 'erase'; readonly to: Target }
-  /** Removes the same text, but yank can insert it again. Consecutive kills are joined. */
+  /**
+   * Removes the text between the cursor and the target, and keeps it for yank. Consecutive kills
+   * are joined.
+   */
   | { readonly type: 'kill'; readonly to: Target }
   | { readonly type: 'yank' }
   /**
-   * Moves a screen row up or down; `width` in cells sets the soft wraps. Beyond the first or the
-   * last row it moves through the history.
+   * Moves the cursor one screen row up or down. `width` is the width of a row in cells, at which
+   * the text wraps. Beyond the first or the last row, it moves through the history.
    */
   | { readonly type: 'up' | 'down'; readonly width?: number | undefined }
   | { readonly type: 'undo' }
@@ -135,8 +150,8 @@ export type EditAction =
   /** Inserts a withdrawn message before the text of the prompt. */
   | { readonly type: 'put_back'; readonly text: string }
   /**
-   * Empties the prompt after a send. The sent text becomes the newest history entry, unless it
-   * starts with a space.
+   * Empties the prompt after the text was sent. The text becomes the newest history entry, unless
+   * it starts with a space.
    */
   | { readonly type: 'sent' }
   /** Sets the history after it was read. The text in the prompt stays. */

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Fold, FoldedText } from './editor-state.ts';
 
-/** A paste that exceeds one of these limits is shown folded. */
+/** A paste with more lines or characters than this is folded. */
 const maxShownLines = 10;
 const maxShownLength = 1000;
 
@@ -39,7 +39,7 @@ function shiftFold(fold: Fold, by: number): Fold {
   return by === 0 ? fold : { ...fold, start: fold.start + by, end: fold.end + by };
 }
 
-/** Returns the fold that strictly contains an offset. */
+/** Returns the fold that contains an offset, but not at its edge. */
 export function foldAround({ folds }: FoldedText, index: number): Fold | undefined {
   return folds.find(({ start, end }) => start < index && index < end);
 }
@@ -54,12 +54,12 @@ export function gapAround(
   return { start, end };
 }
 
-/** Tabs and newlines are text. All other control characters are removed. */
+/** Matches control characters to remove. Tabs and newlines are kept, because they are text. */
 const controls = /(?![\t\n])\p{Cc}/gu;
 
 /**
- * Cleans a text for the prompt: `\n` as line end, no terminal control sequences, no lone
- * surrogates.
+ * Cleans a text for the prompt. Lines end in `\n`. Terminal control sequences and lone surrogates
+ * are removed.
  */
 export function plainText(text: string): string {
   const lines = stripVTControlCharacters(text).replaceAll(/\r\n?|[\u2028\u2029\u0085]/g, '\n');

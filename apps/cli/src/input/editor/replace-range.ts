@@ -9,7 +9,7 @@ import {
 } from './editor-state.ts';
 import { joinTexts, sliceText } from './folded-text.ts';
 
-/** Replaces a range with a text as one undo step. The cursor moves to its end. */
+/** Replaces a range with a text, as one undo step. The cursor moves to the end of the new text. */
 export function replaceRange(
   state: EditorState,
   [start, end]: readonly [number, number],
@@ -46,10 +46,10 @@ function tooLongNotice(): string {
 }
 
 const maxSteps = 200;
-/** Limit for the text of all steps together, in UTF-16 code units. */
+/** Limit for the text of all undo steps together, in UTF-16 code units. */
 const maxKeptLength = 2 ** 24;
 
-/** Adds a step. If `isRun` is true, the step is joined with the last one where possible. */
+/** Adds an undo step. If `isRun` is true, the step is joined with the last one where possible. */
 function pushChange(steps: readonly Change[], change: Change, isRun: boolean): readonly Change[] {
   const last = steps.at(-1);
   const joined = isRun && last !== undefined ? joinChanges(last, change) : undefined;
@@ -60,7 +60,7 @@ function pushChange(steps: readonly Change[], change: Change, isRun: boolean): r
 function joinChanges(last: Change, next: Change): Change | undefined {
   const ends = { before: last.before, after: next.after };
   if (next.removed === '' && next.at === last.at + last.inserted.length) {
-    // A word is one step, so text after a space starts the next step.
+    // Each word is one undo step, so text after a space starts the next step.
     if (/\s$/.test(last.inserted) && !/^\s/.test(next.inserted)) return undefined;
     const inserted = last.inserted + next.inserted;
     return { ...ends, at: last.at, removed: last.removed, inserted };

@@ -9,7 +9,7 @@ export interface Row {
   readonly start: number;
   readonly end: number;
   readonly atoms: readonly Atom[];
-  /** The row ends because it is full. Its end is the start of the next row. */
+  /** True if the row ends because it is full. Its end is then the start of the next row. */
   readonly isWrapped: boolean;
 }
 
@@ -35,7 +35,7 @@ export function rowsOfLine(
   return rows;
 }
 
-/** The label of a fold can be wider than a narrow screen. */
+/** Clips an atom to the room, because the label of a fold can be wider than a narrow screen. */
 function fitAtom(atom: Atom, room: number): Atom {
   if (atom.width <= room) return atom;
   const shown = clipCells(atom.shown, room);
@@ -48,8 +48,8 @@ function rowOf(atoms: readonly Atom[], isWrapped: boolean, start: number): Row {
 }
 
 /**
- * Returns the end of the row that starts at an atom: the last break position, or the position where
- * the row is full.
+ * Returns the end of the row that starts at an atom. It is the last position at which the row can
+ * break, or the position where the row is full.
  */
 function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
   let used = 0;
@@ -60,7 +60,7 @@ function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
     used += atom.width;
     if (used > room && index > from) {
       // A space after a full row takes the cell that is reserved for the cursor. Otherwise the next
-      // row would start with it.
+      // row would start with the space.
       if (atom.shown === ' ' && used === room + 1 && index + 1 < atoms.length) return index + 1;
       const canBreakHere = atom.shown.startsWith(' ') || isBreak(atoms[index - 1], atom);
       return canBreakHere || lastBreak === from ? index : lastBreak;
@@ -71,8 +71,8 @@ function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
 }
 
 /**
- * A row can break between words and next to wide characters, because their languages break
- * anywhere.
+ * Returns true if a row can break between two atoms. It can break between words, and next to wide
+ * characters, because languages with wide characters can break anywhere.
  */
 function isBreak(before: Atom | undefined, after: Atom): boolean {
   if (before === undefined || after.shown === ' ') return false;
@@ -101,7 +101,7 @@ export function offsetAt({ atoms, end, isWrapped }: Row, column: number): number
     left += atom.width;
     if (left > column) return atom.start;
   }
-  // The end of a wrapped row belongs to the next row.
+  // In a wrapped row, the end is not a valid position, because it belongs to the next row.
   return isWrapped ? (atoms.at(-1)?.start ?? end) : end;
 }
 
@@ -134,7 +134,7 @@ export interface Atom {
 }
 
 const shownTab = '    ';
-/** Shown for characters that a terminal would hide, so that a prompt has no invisible content. */
+/** The character that is shown for invisible characters, so that a prompt has no hidden content. */
 const replacementCharacter = '\ufffd';
 
 /** Returns the graphemes and folds of a range of a line. */

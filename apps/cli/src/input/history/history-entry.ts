@@ -4,7 +4,7 @@ import { countLines, plainText } from '../editor/folded-text.ts';
 
 export const maxHistoryEntries = 1000;
 
-/** Whether the history records a text. A leading space excludes it. */
+/** Returns true if the history records a text. A text that starts with a space is not recorded. */
 export function isRecorded(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(' ');
 }
@@ -24,7 +24,10 @@ export function historyLine({ text, folds = [] }: HistoryEntry): string {
   return JSON.stringify(ranges.length > 0 ? { text, folds: ranges } : { text });
 }
 
-/** Parses a line of the history file. Returns undefined for a torn or foreign line. */
+/**
+ * Parses a line of the history file. Returns undefined if the line is incomplete or has another
+ * format.
+ */
 export function parseHistoryLine(line: string): HistoryEntry | undefined {
   if (line === '') return undefined;
   const parsed = parseJson(line);

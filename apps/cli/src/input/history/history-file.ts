@@ -1,19 +1,22 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 
-/** Only this much of the end is read, and kept when the file is shortened. */
+/**
+ * The number of bytes at the end of the file that are read. When the file is shortened, only these
+ * are kept.
+ */
 const maxReadBytes = 2 ** 23;
 const ownerOnly = 0o600;
 // Without O_NONBLOCK, opening a FIFO that replaced the file would block.
 const nonBlocking = constants.O_NONBLOCK ?? 0;
 const readFlags = constants.O_RDONLY | nonBlocking;
 const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | nonBlocking;
-/** Shortening takes far less time. An older lock was left by a process that ended. */
+/** The age at which a lock belongs to a process that ended. Shortening takes far less time. */
 const staleLockMs = 60_000;
 
 interface HistoryLines {
   readonly lines: readonly string[];
-  /** The file has more lines before these. */
+  /** True if the file has more lines before these. */
   readonly isCut: boolean;
 }
 
@@ -29,8 +32,8 @@ export async function readLines(path: string): Promise<HistoryLines> {
 }
 
 /**
- * Appends a line while other processes may do the same. The line starts with a newline, so that a
- * torn line before it does no harm.
+ * Appends a line. Other processes may append at the same time. The line starts with a newline, so
+ * that it is not joined to an incomplete line.
  *
  * If another process replaces the file during the write, the line is written again to the new file.
  */
@@ -59,8 +62,8 @@ function openToAppend(path: string): Promise<FileHandle> {
  * Replaces the file with a shorter one that has the lines which `shorten` returns. Only one process
  * at a time does this.
  *
- * Other processes can append meanwhile. Lines that reached the old file are copied, and later
- * writers notice that the file has changed. A line can then occur twice.
+ * Other processes can append meanwhile. Lines that they wrote to the old file are copied to the new
+ * one. A writer that sees the new file writes its line again, so a line can occur twice.
  */
 export async function shortenFile(
   path: string,
@@ -97,8 +100,8 @@ async function takeLock(lock: string, nowMs: number): Promise<boolean> {
     return true;
   }
   const existing = await stat(lock).catch(() => undefined);
-  // Another process may see the same stale lock. So it is only removed here, and the next call can
-  // take it.
+  // Another process may see the same stale lock. So this call only removes the lock, and the next
+  // call can take it.
   if (existing !== undefined && nowMs - existing.mtimeMs > staleLockMs)
     await rm(lock, { force: true });
   return false;

@@ -4,9 +4,14 @@ import type { HistoryEntry } from '../editor/editor-state.ts';
 import { historyLine, isRecorded, maxHistoryEntries, parseHistoryLine } from './history-entry.ts';
 import { appendLine, readLines, shortenFile } from './history-file.ts';
 
-/** Longer entries stay in memory and are not written. In UTF-16 code units. */
+/**
+ * Maximum length of an entry in the file, in UTF-16 code units. Longer entries stay in memory only.
+ */
 const maxEntryLength = 65_536;
-/** The file may exceed the limit by this many lines, so that it is not shortened on every start. */
+/**
+ * The number of lines by which the file may exceed its limit, so that it is not shortened on every
+ * start.
+ */
 const maxExtraLines = 500;
 
 interface HistoryOptions {
@@ -16,8 +21,8 @@ interface HistoryOptions {
 }
 
 /**
- * The prompt history in a file that all terminals share: one JSON object per line, readable by its
- * owner only.
+ * The prompt history. All terminals share its file, which has one JSON object per line and which
+ * only its owner can read.
  */
 export interface History {
   /** The entries at the time of opening, the oldest first. */
@@ -52,7 +57,7 @@ export async function openHistory({ path, now = Date.now }: HistoryOptions): Pro
 }
 
 function entriesOf(lines: readonly string[]): readonly HistoryEntry[] {
-  // Keeps the newest of equal entries. A Map iterates its keys in insertion order.
+  // Of equal entries, only the newest is kept. A Map iterates its keys in insertion order.
   const newest = new Map<string, HistoryEntry>();
   for (const entry of lines.map(parseHistoryLine)) {
     if (entry === undefined || !isRecorded(entry.text)) continue;
@@ -82,7 +87,7 @@ function historyError(action: 'read' | 'write', path: string, cause: unknown): H
   return new HistoryError(action, path, { cause });
 }
 
-/** The history file cannot be used. The prompt works without it. */
+/** Thrown if the history file cannot be used. The prompt works without it. */
 export class HistoryError extends MillraceError<'history_unusable'> {
   constructor(action: 'read' | 'write', path: string, options: ErrorOptions) {
     const { cause } = options;

@@ -2,12 +2,14 @@ import { controlKey, type Key, namedKey, withAlt } from './key.ts';
 import { applicationKey, sequenceKey } from './sequence-key.ts';
 
 const esc = '\u001b';
-/** Real sequences are far shorter. A longer one is dropped. */
+/**
+ * Maximum length of a control sequence. Real sequences are far shorter. A longer one is dropped.
+ */
 const maxControlLength = 128;
 const maxStringLength = 65_536;
 
 /**
- * A sequence that starts with Esc: where it ends and which key it is. Without a key it is ignored.
+ * A sequence that starts with Esc. `end` is the position after it. If it has no key, it is ignored.
  */
 interface Sequence {
   readonly end: number;
@@ -15,7 +17,7 @@ interface Sequence {
   readonly isPasteStart?: boolean;
 }
 
-/** Reads the escape sequence at a position. Returns `more` if the next input decides. */
+/** Reads the escape sequence at a position. Returns `more` if it depends on the next input. */
 export function readEscape(input: string, at: number): Sequence | 'more' {
   const next = input[at + 1];
   switch (next) {
@@ -36,7 +38,8 @@ export function readEscape(input: string, at: number): Sequence | 'more' {
 }
 
 /**
- * Returns the keys of an incomplete sequence when no more input comes. A cut sequence is dropped.
+ * Returns the keys of an incomplete sequence when no more input comes. A sequence that was cut off
+ * is dropped.
  */
 export function flushEscape(input: string): readonly Key[] {
   if (input === esc) return [namedKey('escape')];
@@ -44,7 +47,10 @@ export function flushEscape(input: string): readonly Key[] {
   return input.length === 2 ? [withAlt({ type: 'text', text: input.slice(1) })] : [];
 }
 
-/** Esc followed by another escape sequence. Some terminals send Alt with an arrow key this way. */
+/**
+ * Reads Esc followed by another escape sequence. Some terminals send Alt with an arrow key this
+ * way.
+ */
 function readTwice(input: string, at: number): Sequence | 'more' {
   const third = input[at + 2];
   if (third === undefined) return 'more';
@@ -75,7 +81,7 @@ function readControl(input: string, at: number): Sequence | 'more' {
   return readFinal(input, at);
 }
 
-/** Reads whole code points of any kind. */
+/** Skips `count` code points of any kind. */
 function readExtra(input: string, at: number, count: number): Sequence | 'more' {
   const characters = [...input.slice(at, at + 2 * count)].slice(0, count);
   const end = at + characters.join('').length;
@@ -105,8 +111,8 @@ function readApplication(input: string, at: number): Sequence | 'more' {
 }
 
 /**
- * Skips answers of the terminal (OSC and DCS). They start with characters that nobody types with
- * Alt.
+ * Skips answers of the terminal (OSC and DCS). The text of such an answer starts with a character
+ * that nobody types with Alt.
  */
 function readString(input: string, at: number): Sequence | 'more' {
   const first = input[at + 2];

@@ -4,11 +4,11 @@ import { emptyKeyState, flushKeys, type KeyState, parseKeys } from './parse-keys
 
 /** The keys that arrived together. */
 export interface KeyRead {
-  /** Empty if the read has only a part of a sequence, or a report of the terminal. */
+  /** The keys. Empty if the read has only a part of a sequence, or a report of the terminal. */
   readonly keys: readonly Key[];
   /**
-   * The read was one key press and nothing else: no other key, no paste, no part of a sequence.
-   * Connections that lag deliver several key presses in one read.
+   * True if the read was one key press and nothing else: no other key, no paste, no part of a
+   * sequence. A slow connection can deliver several key presses in one read.
    */
   readonly isAlone: boolean;
 }
@@ -17,15 +17,15 @@ interface KeyReaderOptions {
   readonly onRead: (read: KeyRead) => void;
   readonly clock?: Clock | undefined;
   /**
-   * After this time Esc is a key and not the start of a sequence. Default: 50 ms, because slow
-   * connections split sequences.
+   * If no input follows Esc in this time, Esc is a key and not the start of a sequence. Default: 50
+   * ms, because slow connections split sequences.
    */
   readonly escapeTimeoutMs?: number | undefined;
-  /** After this time the received part of a paste is reported. Default: 1 s. */
+  /** If a paste pauses for this time, the received part is reported. Default: 1 s. */
   readonly pasteTimeoutMs?: number | undefined;
 }
 
-/** Turns chunks of input into keys. A timer decides where the chunks cannot. */
+/** Turns chunks of input into keys. Where the chunks are ambiguous, a timer decides. */
 export class KeyReader {
   readonly #options: KeyReaderOptions;
   #state: KeyState = emptyKeyState;
@@ -64,7 +64,10 @@ export class KeyReader {
     });
   }
 
-  /** The state is set first, because a key can cause a reset. */
+  /**
+   * Sets the state and then calls `onRead`. The state is set first, because a key can cause a
+   * reset.
+   */
   #take(state: KeyState, read: KeyRead): void {
     this.#state = state;
     this.#options.onRead(read);

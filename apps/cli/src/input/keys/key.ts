@@ -23,14 +23,14 @@ export interface Modifiers {
 
 /** One input of the user, decoded from the bytes of the terminal. */
 export type Key =
-  /** Typed characters. Several if they arrive together. */
+  /** Typed characters. They are several if they arrive together. */
   | { readonly type: 'text'; readonly text: string }
   /** A complete bracketed paste. */
   | { readonly type: 'paste'; readonly text: string }
   | ({ readonly type: 'key'; readonly name: KeyName } & Modifiers)
   /**
-   * A character with Ctrl or Alt. The character is lower case, and `shift` tells whether it was
-   * upper case.
+   * A character with Ctrl or Alt. The character is lower case; `shift` is true if it was upper
+   * case.
    */
   | ({ readonly type: 'chord'; readonly char: string } & Modifiers);
 
@@ -40,14 +40,17 @@ export function namedKey(name: KeyName, modifiers: Modifiers = noModifiers): Key
   return { type: 'key', name, ...modifiers };
 }
 
-/** An upper-case character counts as Shift, because terminals send one or the other. */
+/**
+ * Creates a chord. An upper-case character means Shift, because some terminals send Shift and
+ * others an upper-case character.
+ */
 export function chord(char: string, modifiers: Modifiers): Key {
   const lower = char.toLowerCase();
   return { type: 'chord', char: lower, ...modifiers, shift: modifiers.shift || lower !== char };
 }
 
 /**
- * Returns the key with Alt, which terminals encode as a leading Esc. A single character becomes a
+ * Returns the key with Alt. Terminals encode Alt as a leading Esc. A single character becomes a
  * chord.
  */
 export function withAlt(key: Key): Key {

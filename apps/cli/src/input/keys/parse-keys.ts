@@ -7,25 +7,25 @@ export interface KeyState {
   readonly pending: string;
   /** The received part of a paste whose end has not arrived. */
   readonly paste: string | undefined;
-  /** The paste has stalled, so its end marker may be lost. */
+  /** True if the paste has paused for long, so its end marker may be lost. */
   readonly isStale: boolean;
 }
 
 interface ParsedKeys {
   readonly state: KeyState;
   readonly keys: readonly Key[];
-  /** Number of sequences in the input that are no keys, such as reports of the terminal. */
+  /** Number of sequences in the input that are not keys, such as reports of the terminal. */
   readonly skipped: number;
 }
 
 export const emptyKeyState: KeyState = { pending: '', paste: undefined, isStale: false };
 
 /**
- * Decodes the keys in the input of a terminal. The function is pure and incremental: the split into
- * chunks does not matter.
+ * Decodes the keys in the input of a terminal. The function is pure and incremental, so it does not
+ * matter how the input is split into chunks.
  *
- * An incomplete sequence stays in the state. Only time decides whether Esc is a key or starts a
- * sequence, so call `flushKeys` when no input follows.
+ * An incomplete sequence stays in the state. Esc can be a key or the start of a sequence. So call
+ * `flushKeys` when no input follows for a while.
  */
 export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
   const keys: Key[] = [];
@@ -52,8 +52,8 @@ export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
 }
 
 /**
- * Returns the pending keys when no input follows. An unfinished paste returns its received part,
- * and more may follow.
+ * Returns the pending keys when no input follows. Of an unfinished paste, it returns the received
+ * part, and more of the paste may follow.
  */
 export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
   if (paste === undefined) return { state: emptyKeyState, keys: flushEscape(pending), skipped: 0 };
@@ -61,7 +61,10 @@ export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
   return { state: { pending, paste: '', isStale: true }, keys, skipped: 0 };
 }
 
-/** A single control key long after a paste stalled means that the user wants to leave the paste. */
+/**
+ * Drops a paste that has paused for long, if a single control key arrives. The user then wants to
+ * leave the paste.
+ */
 function dropStalePaste(state: KeyState, chunk: string): KeyState {
   const isKey = chunk.length === 1 && chunk < ' ';
   return state.isStale && isKey ? emptyKeyState : state;
@@ -101,7 +104,10 @@ function isControl(code: number): boolean {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/** Reads text up to a control character. A high surrogate at the end waits for its partner. */
+/**
+ * Reads text up to a control character. A high surrogate at the end of the input is left for the
+ * next read.
+ */
 function readText(input: string, at: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: text ends at control characters
   const form = /[^\u0000-\u001f\u007f-\u009f]+/y;
@@ -112,10 +118,13 @@ function readText(input: string, at: number): string {
 
 const pasteEnd = '\u001b[201~';
 
-/** One more than the limit, so that the editor can reject the paste as too long. */
+/**
+ * Maximum length of a paste. It is one more than the limit of the editor, so that the editor can
+ * reject the paste as too long.
+ */
 const maxPasteLength = maxTextLength + 1;
 
-/** Continues a paste. It reads only the new input, so the cost of a long paste is linear. */
+/** Continues a paste. It reads only the new input, so a long paste takes linear time. */
 function readPaste(
   paste: string,
   input: string,
@@ -130,7 +139,7 @@ function readPaste(
   return { text, rest: input.slice(input.length - held), isEnded: false };
 }
 
-/** Length of the end of the input that may be the start of the end marker. */
+/** Returns the length of the end of the input that may be the start of the end marker. */
 function partialMarkLength(input: string): number {
   for (let length = pasteEnd.length - 1; length > 0; length--)
     if (input.endsWith(pasteEnd.slice(0, length))) return length;

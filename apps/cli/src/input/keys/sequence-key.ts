@@ -20,7 +20,10 @@ const byNumber: Readonly<Record<string, KeyName>> = {
   '8': 'end',
 };
 
-/** The endings that rxvt uses instead of `~` while a modifier is held. */
+/**
+ * The modifiers by the last character of a sequence. rxvt ends a sequence with another character
+ * than `~` while a modifier is held.
+ */
 const modifiersByEnd: Readonly<Record<string, Modifiers>> = {
   '~': noModifiers,
   '^': { ...noModifiers, ctrl: true },
@@ -47,7 +50,10 @@ export function sequenceKey(parameters: string, final: string): Key | undefined 
   return letterKey(final, held);
 }
 
-/** In rxvt, lower-case letters are arrow keys with Shift. */
+/**
+ * Returns the key for a letter at the end of a sequence. In rxvt, lower-case letters are arrow keys
+ * with Shift.
+ */
 function letterKey(final: string, held: Modifiers): Key | undefined {
   const name = byLetter[final];
   if (name !== undefined) return namedKey(name, held);
@@ -56,8 +62,8 @@ function letterKey(final: string, held: Modifiers): Key | undefined {
 }
 
 /**
- * Returns the key for an `ESC O` sequence: rxvt's arrow keys with Ctrl, the keypad's Enter, and
- * application mode.
+ * Returns the key for an `ESC O` sequence. These are rxvt's arrow keys with Ctrl, the Enter key of
+ * the keypad, and keys in application mode.
  */
 export function applicationKey(parameters: string, final: string): Key | undefined {
   if (final === 'M') return namedKey('enter');
@@ -85,7 +91,10 @@ function numberOf(field: readonly string[] | undefined): number {
   return Number(field?.[0] ?? 0);
 }
 
-/** Returns undefined if Super or Hyper is held, because those are shortcuts of the desktop. */
+/**
+ * Returns the modifiers of a sequence. Returns undefined if Super or Hyper is held, because these
+ * keys are shortcuts of the desktop.
+ */
 function modifiersIn(field: string | undefined): Modifiers | undefined {
   const bits = Math.max(0, Number(field || 1) - 1);
   if (!Number.isSafeInteger(bits) || (bits & 0b11000) !== 0) return undefined;
@@ -107,7 +116,7 @@ const namedCodePoints: ReadonlyMap<number, KeyName> = new Map([
   [13, 'enter'],
   [27, 'escape'],
   [127, 'backspace'],
-  // Keypad keys as the kitty protocol numbers them.
+  // The keypad keys, with the numbers of the kitty protocol.
   [57414, 'enter'],
   [57417, 'left'],
   [57418, 'right'],
@@ -124,7 +133,7 @@ const namedCodePoints: ReadonlyMap<number, KeyName> = new Map([
 const firstOfKeypad = 57399;
 const keypad = '0123456789./*-+';
 
-/** A terminal's report of a key with a code point: CSI u or xterm's modifyOtherKeys. */
+/** A key that the terminal reports with its code point, by CSI u or by xterm's modifyOtherKeys. */
 interface CodePointKey extends Modifiers {
   readonly code: number;
   /** Code point with Shift, if the terminal reports it. */
@@ -143,7 +152,7 @@ function codePointKey(report: CodePointKey): Key | undefined {
   const text = onKeypad === '' ? textOf(report) : onKeypad;
   if (text === undefined) return undefined;
   if (!ctrl && !alt) return { type: 'text', text };
-  // Shortcuts are named after Latin letters on every keyboard.
+  // Shortcuts are named after Latin letters, also on other keyboards.
   const char = charOf(base ?? code) ?? text;
   return chord(onKeypad || char, { ctrl, alt, shift });
 }
@@ -157,8 +166,8 @@ function textOf({ code, shifted, text, shift }: CodePointKey): string | undefine
 }
 
 /**
- * Returns undefined for control characters, surrogates and private-use code points, which stand for
- * other keys.
+ * Returns the character of a code point. Returns undefined for control characters, surrogates and
+ * private-use code points, because they mean other keys.
  */
 function charOf(code: number): string | undefined {
   const isCharacter = code >= 32 && code <= 0x10ffff && !(code >= 0x7f && code < 0xa0);

@@ -10,18 +10,18 @@ interface UseKeysOptions {
 }
 
 /**
- * Calls `onRead` with the keys of each read from the terminal, using our own parser.
+ * Calls `onRead` with the keys of each read from the terminal. It uses the parser of this folder.
  *
  * Ink's `useInput` is not enough. It treats one read as one key unless the read starts with Esc. If
  * `hello` and Enter arrive together (slow connection, type-ahead, tests), it reports text with a
- * line end and nothing is sent. It does not support xterm's modifyOtherKeys, which terminals use
+ * line end, and nothing is sent. It does not support xterm's modifyOtherKeys, which terminals use
  * for Shift-Enter. It also decides after 20 ms of real time that Esc is a key, which is too short
  * for slow connections.
  *
  * This hook listens to stdin itself and leaves the shared parts to Ink. `usePaste` switches raw
  * mode and bracketed paste on and off, counts its users, and restores the terminal when Ink is
- * suspended or ends. Ink reads the stream, and each read emits `data`. Both parsers see all input,
- * so a component with `useInput` can be active at the same time, and Ink still receives the
+ * suspended or ends. Ink reads the stream, and each read emits `data`. Both parsers see all input.
+ * So a component with `useInput` can be active at the same time, and Ink still receives the
  * terminal's answers about its keyboard.
  */
 export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions = {}): void {
@@ -33,7 +33,7 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
   useEffect(() => {
     if (!isActive) return;
     const reader = new KeyReader({ clock, onRead: (read) => handle(read) });
-    // Ink sets the stream's encoding, so no character is split.
+    // Ink sets the stream's encoding, so no chunk ends inside a character.
     const listen = (chunk: string | Buffer) => reader.push(String(chunk));
     stdin.on('data', listen);
     return () => {
@@ -43,5 +43,5 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
   }, [stdin, isActive, clock]);
 }
 
-/** The paste arrives in order with the other keys, so Ink's event is not needed. */
+/** Ignores Ink's paste event, because the paste also arrives in order with the other keys. */
 function ignorePaste(): void {}

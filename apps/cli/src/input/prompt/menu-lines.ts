@@ -16,7 +16,10 @@ export function menuLines(
   return shown.map((item, index) => itemLine(item, start + index === selected, labelWidth, width));
 }
 
-/** The width of the label column. Descriptions get the rest, at least half of a narrow screen. */
+/**
+ * Returns the width of the label column. Descriptions get the rest: at least half of the width,
+ * except on a very narrow screen.
+ */
 function labelWidthOf(items: readonly CompletionItem[], room: number): number {
   const widest = Math.max(0, ...items.map(({ label }) => cellWidth(singleLine(label))));
   const isDescribed = items.some(({ description }) => description !== undefined);
@@ -39,7 +42,7 @@ function itemLine(
   return [mark, span(fitCells(clipped, labelWidth), name), span('  '), span(rest, 'dim')];
 }
 
-/** The longest text that fits is shown. */
+/** The hints while no run is in progress. The prompt shows the first one that fits. */
 const whileIdle = ['Enter sends, Alt-Enter adds a line', 'Enter sends'];
 const whileBusy = [
   'Enter steers, Alt-Enter queues, Esc stops',
@@ -57,8 +60,8 @@ interface HintOptions {
 }
 
 /**
- * Returns the hint below the prompt: why the last key had no effect, or what the keys do. An empty
- * string shows no hint.
+ * Returns the hint below the prompt. It says why the last key had no effect, or what the keys do.
+ * An empty string shows no hint.
  */
 export function hintText({ notice, hint, menu, isBusy, width }: HintOptions): string {
   if (notice !== undefined) return clipCells(singleLine(notice), width);
@@ -74,7 +77,7 @@ function firstFitting(texts: readonly string[], width: number): string {
   return texts.find(({ length }) => length <= width) ?? clipCells(texts.at(-1) ?? '', width);
 }
 
-/** Clips a text at its start. The end of a path distinguishes it best. */
+/** Clips a text at its start, because paths differ most at their end. */
 function clipStart(text: string, cells: number): string {
   if (cellWidth(text) <= cells) return text;
   let used = 1;

@@ -3,11 +3,14 @@ import { edit } from '../editor/edit.ts';
 import type { EditAction, EditorState, Target } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
 
-/** What the caller must do after a key, in addition to the edit. */
+/** An action that the caller must perform after a key, in addition to the edit. */
 export type Effect =
-  /** `sent` is the editor state with the text. The prompt of the view is empty already. */
+  /**
+   * Sends or queues a message. `sent` is the editor state with the text. The prompt of the view is
+   * already empty.
+   */
   | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
-  /** Records a cleared text in the history. */
+  /** Records a text that the user cleared in the history. */
   | { readonly type: 'keep'; readonly sent: EditorState }
   /** Withdraws the last queued message. */
   | { readonly type: 'take_back' }
@@ -23,9 +26,9 @@ interface KeyResult {
 
 export interface PressContext {
   readonly isBusy: boolean;
-  /** Alt-Enter queues a message during a run. */
+  /** True if Alt-Enter queues a message. This is so during a run. */
   readonly canQueue: boolean;
-  /** Up in an empty prompt withdraws a queued message. */
+  /** True if Up in an empty prompt withdraws a queued message. */
   readonly canTakeBack?: boolean | undefined;
   /** Width of a text row in cells. */
   readonly width: number;
@@ -78,8 +81,8 @@ function newline(view: EditorView): KeyResult {
 }
 
 /**
- * Enter accepts the selected completion, or continues a line that ends with a backslash, or sends
- * the prompt.
+ * Handles Enter. It accepts the selected completion, or continues a line that ends with a
+ * backslash, or sends the prompt.
  */
 function enter(view: EditorView, context: PressContext): KeyResult {
   const { state } = view;
@@ -89,14 +92,17 @@ function enter(view: EditorView, context: PressContext): KeyResult {
     return item.isComplete ? send(accepted, 'submit') : { view: accepted };
   }
   const { cursor } = state;
-  // Some terminals are configured to send a backslash and Enter for Shift-Enter. It also works when
-  // typed.
+  // Some terminals are configured to send a backslash and Enter for Shift-Enter. A user can also
+  // type them.
   if (cursor > 0 && state.text[cursor - 1] === '\\')
     return applyEdit(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
   return send(view, 'submit');
 }
 
-/** Returns the item that Enter accepts. Undefined if the user has typed it in full. */
+/**
+ * Returns the item that Enter accepts. Returns undefined if the user has already typed the whole
+ * item.
+ */
 function itemForEnter(view: EditorView, { completions }: PressContext): CompletionItem | undefined {
   const menu = menuOf(view, completions);
   const item = menu?.items[menu.selected];
@@ -116,7 +122,7 @@ function send(view: EditorView, type: 'submit' | 'queue'): KeyResult {
   return { view: withEdit(view, { type: 'sent' }), effect: { type, sent: view.state } };
 }
 
-/** Tab accepts the selected item, or opens the list. */
+/** Handles Tab. It accepts the selected item, or opens the list. */
 function tab(view: EditorView, context: PressContext): KeyResult {
   const menu = menuOf(view, context.completions);
   const item = menu?.items[menu.selected];
@@ -131,8 +137,8 @@ function closeMenuOrStop(view: EditorView, { isBusy, completions }: PressContext
 }
 
 /**
- * Ctrl-C stops the run, then clears the text, then leaves the program. A cleared text is in the
- * history.
+ * Handles Ctrl-C. It stops the run, or clears the text, or leaves the program. A cleared text is
+ * kept in the history.
  */
 function interrupt(view: EditorView, { isBusy }: PressContext): KeyResult {
   if (isBusy) return { view, effect: { type: 'stop' } };
@@ -159,10 +165,13 @@ function moveVertically(view: EditorView, type: 'up' | 'down', context: PressCon
 /** The editor and its completion list. */
 export interface EditorView {
   readonly state: EditorState;
-  /** True after typing: the list can be shown. False after cursor moves and history changes. */
+  /** True after typing, so the list can be shown. False after cursor moves and history changes. */
   readonly mayComplete: boolean;
   readonly selected: number;
-  /** Start of the list that the user closed. It stays closed while the user types on. */
+  /**
+   * The start of the list that the user closed. The list stays closed while the user continues to
+   * type.
+   */
   readonly closedAt: number | undefined;
 }
 
@@ -170,7 +179,7 @@ export function createView(state: EditorState): EditorView {
   return { state, mayComplete: false, selected: 0, closedAt: undefined };
 }
 
-/** Returns the open completion list. */
+/** Returns the completion list if it is open. */
 export function menuOf(view: EditorView, completions: Completions | undefined): Menu | undefined {
   if (completions === undefined || !view.mayComplete || view.closedAt === completions.start)
     return undefined;
@@ -180,7 +189,7 @@ export function menuOf(view: EditorView, completions: Completions | undefined): 
   };
 }
 
-/** Applies an edit. It resets the selection, because the items change. */
+/** Applies an edit and resets the selection, because the items change. */
 export function withEdit(view: EditorView, action: EditAction): EditorView {
   const state = edit(view.state, action);
   const isTyping = action.type === 'insert' || action.type === 'erase' || action.type === 'replace';
@@ -212,13 +221,16 @@ const bindings: ReadonlyMap<string, EditAction> = new Map([
   ...kill('ctrl+u', 'line_start'),
   ...kill('ctrl+k', 'line_end'),
   ...bindKeys('ctrl+y', { type: 'yank' }),
-  // Terminals send different codes for the same keys.
+  // Terminals send different codes for these keys, so several codes are bound.
   ...bindKeys('ctrl+_ ctrl+- ctrl+/', { type: 'undo' }),
   ...bindKeys('alt+_ alt+- alt+/', { type: 'redo' }),
   ...bindKeys('ctrl+j', { type: 'insert', text: '\n' }),
 ]);
 
-/** Returns the edit that is bound to a key. Undefined if the key depends on more than the text. */
+/**
+ * Returns the edit that is bound to a key. Returns undefined if the effect of the key depends on
+ * more than the text.
+ */
 function boundAction(key: Key): EditAction | undefined {
   switch (key.type) {
     case 'text':

@@ -10,7 +10,7 @@ import { type TextLines, textLines } from './text-lines.ts';
 export interface PromptProps {
   readonly state: EditorState;
   readonly menu?: Menu | undefined;
-  /** A run is in progress, so the hint describes the keys of a run. Default: false. */
+  /** True during a run. The hint then describes the keys of a run. Default: false. */
   readonly isBusy?: boolean | undefined;
   /** False if another component receives the keys. Then no cursor is drawn. Default: true. */
   readonly isActive?: boolean | undefined;
@@ -24,8 +24,8 @@ export interface PromptProps {
   /** Maximum number of rows of the completion list. Default: 8. */
   readonly maxMenuRows?: number | undefined;
   /**
-   * Number of rows of the live region above the prompt. If set, the terminal's own cursor is moved
-   * into the prompt, where input methods need it. Default: a cursor is drawn.
+   * The number of rows of the live region above the prompt. If it is set, the terminal's own cursor
+   * is moved into the prompt, because input methods need it there. Default: a cursor is drawn.
    */
   readonly top?: number | undefined;
 }
@@ -43,8 +43,8 @@ export function Prompt(props: PromptProps): ReactElement {
 }
 
 /**
- * Returns the number of rows of `<Prompt>`. The caller keeps the live region lower than the
- * terminal with it.
+ * Returns the number of rows of `<Prompt>`. The caller uses it to keep the live region lower than
+ * the terminal.
  */
 export function promptHeight(props: PromptProps): number {
   return promptLines(props).lines.length;
@@ -75,7 +75,8 @@ function promptLines(props: PromptProps): TextLines {
 }
 
 function lineElement(line: StyledLine): ReactElement {
-  // Every line fits. If a terminal measures a line differently, truncation keeps the height.
+  // Every line fits the width. If a terminal measures a line differently, truncation keeps the
+  // height.
   return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
 }
 
@@ -91,7 +92,7 @@ function spanElement({ text: raw, style }: Span): ReactElement | string {
     case 'accent':
       return createElement(Text, { color: 'cyan' }, text);
     case 'cursor':
-      // Written directly, because reverse video is not a colour and must also work without colours.
+      // Reverse video is written as a control sequence, because it must also work without colours.
       return `\u001b[7m${text}\u001b[27m`;
   }
 }

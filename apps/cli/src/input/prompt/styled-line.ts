@@ -1,6 +1,9 @@
 import { printable } from '../../text/cells/printable.ts';
 
-/** Style of a span. A line is understandable without it, because some terminals show no colours. */
+/**
+ * The style of a span. A line must be understandable without styles, because some terminals show no
+ * colours.
+ */
 type SpanStyle = 'plain' | 'dim' | 'bold' | 'accent' | 'cursor';
 
 export interface Span {

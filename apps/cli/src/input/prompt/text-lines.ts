@@ -3,7 +3,10 @@ import type { Content, EditorState } from '../editor/editor-state.ts';
 import { type Atom, columnOf, cursorRow, type Row, rowsAt, rowsBeside } from '../editor/rows.ts';
 import { type Span, type StyledLine, singleLine, span } from './styled-line.ts';
 
-/** Cells before the text of each row: a mark in the first row, arrows where the text continues. */
+/**
+ * The number of cells before the text of each row. They hold a mark in the first row, and arrows
+ * where the text continues.
+ */
 export const markWidth = 2;
 
 interface TextLinesOptions {
@@ -51,7 +54,7 @@ function placeholderLine({ width, placeholder, drawsCursor }: TextLinesOptions):
   return { lines: [[span('> ', 'accent'), ...text]], cursor: { x: markWidth, y: 0 } };
 }
 
-/** Adjacent spans of the same style are joined. */
+/** Returns the spans of a row. Adjacent spans of the same style are joined. */
 function spansOf({ atoms, end }: Row, cursor: number | undefined): readonly Span[] {
   const spans: Span[] = [];
   for (const atom of atoms) {
@@ -69,7 +72,10 @@ function atomSpan({ shown, isFold }: Atom): Span {
   return span(shown, isFold ? 'dim' : 'plain');
 }
 
-/** A tab has several cells. The cursor is on the first one. */
+/**
+ * Returns the spans of the atom under the cursor. A tab has several cells, and the cursor is on the
+ * first one.
+ */
 function cursorSpans({ shown }: Atom): readonly Span[] {
   return shown.startsWith(' ')
     ? [span(' ', 'cursor'), span(shown.slice(1))]
@@ -86,7 +92,7 @@ interface VisibleRows {
 
 /**
  * Returns the rows around the cursor. Lines far from the cursor are not processed, so a long text
- * costs no more.
+ * takes no more time.
  */
 export function visibleRows(content: Content, width: number, maxRows: number): VisibleRows {
   const line = rowsAt(content, content.cursor, width);

@@ -24,12 +24,13 @@ import { markWidth } from './text-lines.ts';
 
 export interface UseEditorOptions {
   /**
-   * Called on Enter with a text that is never blank. It starts a run, or steers the current run.
+   * Called on Enter with the text, which is never blank. The text starts a run, or steers the
+   * current run.
    */
   readonly onSubmit: (text: string) => void;
   /**
-   * Called on Alt-Enter during a run with the next message. Without it, Alt-Enter always inserts a
-   * newline.
+   * Called on Alt-Enter during a run, with the message to queue. If it is undefined, Alt-Enter
+   * always inserts a newline.
    */
   readonly onQueue?: ((text: string) => void) | undefined;
   /** Called on Esc or Ctrl-C during a run. */
@@ -38,7 +39,7 @@ export interface UseEditorOptions {
   readonly onLeave: () => void;
   /** Called on Ctrl-C while idle with an empty prompt. Default: `onLeave`. */
   readonly onInterrupt?: (() => void) | undefined;
-  /** Called on Up in an empty prompt. Without it, Up shows the history. */
+  /** Called on Up in an empty prompt. If it is undefined, Up shows the history. */
   readonly onTakeBack?: (() => void) | undefined;
   /** Called on Enter in an empty prompt. */
   readonly onEmptyEnter?: (() => void) | undefined;
@@ -50,13 +51,16 @@ export interface UseEditorOptions {
   readonly onFilesWanted?: (() => void) | undefined;
   readonly isBusy: boolean;
   /**
-   * False while another component, such as a dialog, receives the keys. The text stays. Default:
+   * False while another component, such as a dialog, receives the keys. The text is kept. Default:
    * true.
    */
   readonly isActive?: boolean | undefined;
   /** Width of the whole prompt in cells, as `<Prompt>` gets it. */
   readonly width: number;
-  /** Must be the same object as long as its content does not change. */
+  /**
+   * The commands and files to offer. It must be the same object as long as its content does not
+   * change.
+   */
   readonly sources?: CompletionSources | undefined;
   /** Texts that were sent before, the oldest first. A new list replaces the old one. */
   readonly history?: readonly HistoryEntry[] | undefined;
@@ -68,9 +72,9 @@ export interface Editor {
   readonly menu: Menu | undefined;
   /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
   readonly dispatch: (action: EditAction) => void;
-  /** Applies a key, also while the editor is not active. */
+  /** Applies a key. It works also while the editor is not active. */
   readonly press: (key: Key) => void;
-  /** The text now. `state` has the text of the last render. */
+  /** Returns the current text. `state` has the text of the last render. */
   readonly currentText: () => string;
 }
 
@@ -143,8 +147,8 @@ interface EditorSnapshot {
 }
 
 /**
- * Stores the editor outside React. Each key of a chunk sees the result of the key before it, and a
- * change is drawn at once instead of waiting for streamed output.
+ * Stores the editor outside React. So each key of a chunk sees the result of the key before it, and
+ * a change is drawn at once instead of waiting for streamed output.
  */
 export class EditorStore {
   #view: EditorView;
@@ -183,7 +187,7 @@ export class EditorStore {
     return effect;
   }
 
-  /** Whether the user is typing an `@` mention. */
+  /** Returns true if the user is typing an `@` mention. */
   wantsFiles(): boolean {
     return this.#view.mayComplete && isNamingFile(this.#view.state);
   }

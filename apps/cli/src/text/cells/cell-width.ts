@@ -2,26 +2,28 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import type { Line } from './span.ts';
 
-// Characters that always take one cell: ASCII, Latin, Greek and Cyrillic letters, punctuation,
-// arrows, lines, and pictures of control characters.
+// Matches text in which every character takes one cell: ASCII, Latin, Greek and Cyrillic letters,
+// punctuation, arrows, lines, and pictures of control characters.
 const singleCells =
   /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2400-\u2426\u2500-\u257f\ufffd]*$/;
 const segmenter = new Intl.Segmenter();
 
-/** Caches measured widths. A page of Chinese then needs only a few thousand measurements. */
+/**
+ * The measured widths. With this cache, a page of Chinese needs only a few thousand measurements.
+ */
 const widthCache = new Map<string, number>();
 const maxCacheSize = 20_000;
-/** Longer characters rarely repeat. */
+/** Maximum length of a cached character, in code units. Longer characters rarely repeat. */
 const maxCachedLength = 16;
 
-/** Returns whether each character is one code unit and one cell wide. */
+/** Returns true if each character is one code unit and one cell wide. */
 export function isSingleCells(text: string): boolean {
   return singleCells.test(text);
 }
 
 /**
- * Returns the number of terminal cells of a text, or more if terminals differ. Escape sequences take
- * none.
+ * Returns the number of terminal cells of a text. If terminals differ, it is the larger number.
+ * Escape sequences take no cells.
  */
 export function cellWidth(text: string): number {
   if (singleCells.test(text)) return text.length;
@@ -57,13 +59,16 @@ function graphemeWidth(grapheme: string): number {
   return width;
 }
 
-/** Emoji and Korean syllables, which terminals draw as one character. */
+/**
+ * Matches one emoji or one Korean syllable, which terminals draw as one character, or a single code
+ * point.
+ */
 const oneCharacter = /^(?:\p{RGI_Emoji}|[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|.)$/sv;
 
 /**
  * Measures a character of several code points. Unicode joins Indian consonants, Thai vowels and
- * pictures without a limit, but most terminals draw each of them in its own cells. A line that is
- * wider than it was measured to be would push others off the screen.
+ * emoji without a limit, but most terminals draw each of them in its own cells. If the measured
+ * width were too small, a line would be too wide and would move other lines off the screen.
  */
 function measuredWidth(grapheme: string): number {
   const width = stringWidth(grapheme);
@@ -84,7 +89,10 @@ export function longestWord(line: Line): number {
   return longest;
 }
 
-/** A line may break before and after a wide character. */
+/**
+ * Returns the width of the longest run of narrow characters, or of a single wide character. A line
+ * may break before and after a wide character.
+ */
 function longestNarrowRun(word: string): number {
   let [longest, current] = [0, 0];
   for (const { width } of graphemes(word)) {

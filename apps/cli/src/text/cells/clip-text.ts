@@ -4,15 +4,15 @@ import { paintLine, parseAnsi, type Span } from './span.ts';
 import { clipSpans, wrapSpans } from './wrap-spans.ts';
 
 /**
- * Wraps a text, styled or not, into lines of a maximum width. Each line contains its own styles.
+ * Wraps a text into lines of a maximum width. The text may contain styles. Each line contains its
+ * own styles.
  */
 export function wrapCells(text: string, cells: number): readonly string[] {
   return wrapSpans(parseAnsi(text), cells).map(paintLine);
 }
 
 /**
- * Clips a text to one line of a maximum width, with a mark where it was cut. The text may be
- * styled.
+ * Clips a text to one line of a maximum width, with a mark at the cut. The text may contain styles.
  */
 export function clipCells(text: string, cells: number, mark = '…'): string {
   if (text.length <= cells && isSingleCells(text)) return text;
@@ -36,7 +36,9 @@ interface ClipLines {
   readonly note?: (hidden: number) => string;
 }
 
-/** Returns at most `max` lines. One of them tells how many are hidden. */
+/**
+ * Returns at most `max` lines. If some are hidden, one of the lines is a note with their number.
+ */
 export function clipLines(
   lines: readonly string[],
   max: number,

@@ -1,6 +1,7 @@
 /**
- * A character that a terminal would interpret instead of show: C0 and C1 except newline and tab,
- * delete, characters that change the text direction, and line separators.
+ * Matches a character that a terminal would interpret instead of showing. These are C0 and C1
+ * controls except newline and tab, delete, characters that change the text direction, and line
+ * separators.
  */
 export const controlCharacter: RegExp =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
@@ -18,7 +19,9 @@ export function printable(text: string): string {
     : text.toWellFormed();
 }
 
-/** Does the same for one line. A carriage return is replaced too. */
+/**
+ * Makes one line safe for a terminal by replacing control characters, including carriage returns.
+ */
 export function printableLine(line: string): string {
   return line.toWellFormed().replace(controlCharacters, visibleForm);
 }

@@ -23,6 +23,9 @@ test.for([
   ['an emoji with a skin tone', '👍🏽', '👍‹U+1F3FD›'],
   ['a line with a mark only', 'a\n\u0301', 'a\n‹U+0301›'],
   ['a flag', '🇩🇪', '‹U+1F1E9›‹U+1F1EA›'],
+  ['18.79: letters from right to left', 'cp \u05d0/../b \u05d1', 'cp \u05d0‹rtl›/../b \u05d1‹rtl›'],
+  ['18.79: digits of Arabic', '\u0664-\u0665', '\u0664‹rtl›-\u0665‹rtl›'],
+  ['18.79: a word with marks', '\u05e9\u05b8\u05dc a', '\u05e9\u05b8\u05dc‹rtl› a'],
   ['a key', '1\ufe0f\u20e3', '1‹U+FE0F›‹U+20E3›'],
 ] as const)('shows %s', ([, text, shown]) => {
   expect(revealHidden(text)).toBe(shown);

@@ -1,32 +1,48 @@
 import { printableLine } from './printable.ts';
 
 /**
- * Characters that take no cell, change the direction, or join their neighbours. Terminals differ in
- * what they draw for joined pictures: one picture, or all of them. A selector after a picture stays.
+ * Matches characters that take no cell, change the direction, or join their neighbours. Terminals
+ * draw joined emoji differently: as one picture, or as several. A variation selector after an emoji
+ * is not matched.
  */
 const invisible =
   /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
-/** Characters that look like a plain space. */
+/** Matches characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
-/** Marks without a letter that they belong to. */
+/**
+ * Matches letters and digits that are written from right to left, with their marks. Some terminals then draw
+ * what is between two such words in the opposite order.
+ */
+const rightToLeft =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][\p{M}\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]*/gu;
+
+/** Matches combining marks at the start, which have no letter that they belong to. */
 const loneMarks = /^\p{M}+/u;
 
-/** Words with letters of an alphabet that has look-alikes of Latin letters. */
+/**
+ * Matches a word. Each word is checked for a mix of Latin letters and letters that look like Latin
+ * ones.
+ */
 const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
 const latin = /\p{Script=Latin}/u;
 const lookAlike =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
 
-/** Indentation is common, so a run of spaces at the start of a line can be longer. */
+/**
+ * Maximum number of spaces that are shown at the start of a line. It is larger than elsewhere,
+ * because indentation is common.
+ */
 const maxIndentation = 40;
 const maxSpaces = 8;
 const maxEmptyLines = 2;
 
 /**
- * Shows what a text hides, so that a reader who approves it sees all of it. Control characters
- * become pictures. Invisible characters, unusual spaces, and letters that imitate Latin ones become
- * their code. Long runs of spaces and empty lines become their number.
+ * Makes hidden content of a text visible, so that a user who approves the text sees all of it.
+ * Control characters become pictures. Invisible characters, unusual spaces, and letters that
+ * imitate Latin ones become their code. Words that are written from right to left end in `‹rtl›`,
+ * so that the rest of the line keeps its order. Long runs of spaces and empty lines become their
+ * number.
  *
  * @example revealHidden('ls\u202e'); // 'ls‹U+202E›'
  */
@@ -35,7 +51,10 @@ export function revealHidden(text: string): string {
   return collapseEmptyLines(lines).join('\n');
 }
 
-/** Does the same for invisible characters only, because files contain tabs and unusual spaces. */
+/**
+ * Shows invisible characters as their code, and changes nothing else. Use this function for the
+ * content of files, where tabs and unusual spaces are normal.
+ */
 export function revealInvisible(text: string): string {
   return text.replace(invisible, codeOf);
 }
@@ -46,7 +65,9 @@ function revealLine(line: string): string {
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
     .replace(unusualSpace, codeOf)
-    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''));
+    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''))
+    // Latin letters after a word end its direction, so that the rest keeps its order.
+    .replace(rightToLeft, (word) => `${word}‹rtl›`);
   return revealSpaces(printableLine(visible));
 }
 

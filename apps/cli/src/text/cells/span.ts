@@ -1,7 +1,7 @@
 import { escapeCodes, joinStyles, offCode, plain, type Style, sameStyle } from '../theme/style.ts';
 import { expandTabs, printable } from './printable.ts';
 
-/** Text with one style. It is printable, and its line breaks are newlines. */
+/** Text with one style. It contains no control characters except newlines. */
 export interface Span {
   readonly text: string;
   readonly style: Style;
@@ -15,7 +15,10 @@ function isSameAppearance(a: Span, b: Span): boolean {
   return a.link === b.link && sameStyle(a.style, b.style);
 }
 
-/** Returns a line with escape codes. It resets all its styles, so lines can be moved freely. */
+/**
+ * Returns a line with escape codes. The line resets all its styles at its end, so lines can be put
+ * in any order.
+ */
 export function paintLine(line: Line): string {
   return mergeSpans(line).map(paint).join('');
 }
@@ -26,7 +29,7 @@ function paint({ text, style, link }: Span): string {
   return link === undefined ? painted : `\u001b]8;;${link}\u0007${painted}\u001b]8;;\u0007`;
 }
 
-/** Merges adjacent spans of the same style, to write fewer escape codes. */
+/** Joins adjacent spans of the same style, so that fewer escape codes are written. */
 function mergeSpans(line: Line): Line {
   const joined: Span[] = [];
   for (const span of line) {
@@ -38,7 +41,7 @@ function mergeSpans(line: Line): Line {
   return joined;
 }
 
-/** Removes spaces at the end. */
+/** Removes spaces at the end of a line. */
 export function trimLine(line: Line): Line {
   const last = line.findLastIndex(({ text }) => text.trimEnd() !== '');
   return line
@@ -46,11 +49,14 @@ export function trimLine(line: Line): Line {
     .map((span, at) => (at < last ? span : { ...span, text: span.text.trimEnd() }));
 }
 
-/** The supported escape sequences: SGR and hyperlinks. All others are shown as text. */
+/**
+ * Matches the supported escape sequences: SGR and hyperlinks. All other sequences are shown as
+ * text.
+ */
 const escapeSequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences are made of these
   /\u001b\[([\d;:]*)m|\u001b\]8;[^;\u0000-\u001f\u007f-\u009f]*;([^\u0000-\u001f\u007f-\u009f]*)(?:\u0007|\u001b\\)/g;
-/** Limits the piece that is processed at once, for callers that read only the start. */
+/** Maximum length of a span. It limits the work for callers that read only the start of a text. */
 const maxSpanLength = 1024;
 
 /** Parses styled text into spans. */
@@ -75,14 +81,17 @@ function* pieces(text: string, from: number, to: number): Generator<string> {
   }
 }
 
-/** Cuts before a letter or a space if one is near, so that no character is split. */
+/**
+ * Returns the end of the next piece. It is before a letter or a space if there is one nearby, so
+ * that no character is split.
+ */
 function pieceEnd(text: string, from: number, to: number): number {
   if (to - from <= maxSpanLength) return to;
   const near = text.slice(from + maxSpanLength, from + maxSpanLength + 64).search(/[\w ]/);
   return from + maxSpanLength + Math.max(near, 0);
 }
 
-/** 38;5;n and 38;2;r;g;b are one code. */
+/** Matches one SGR code. 38;5;n and 38;2;r;g;b are one code each. */
 const sgrCode = /[345]8[;:](?:5[;:]\d+|2[;:]\d*(?:[;:]\d+){2,3})|\d+/g;
 
 function applyCodes(style: Style, codes: string): Style {

@@ -1,12 +1,12 @@
 import { cellWidth, graphemes, isSingleCells } from './cell-width.ts';
 import type { Line, Span } from './span.ts';
 
-/** A newline, spaces, or a word. */
+/** Matches a newline, a run of spaces, or a word. */
 const textRun = /\n| +|[^ \n]+/g;
 
 /**
  * Wraps text into lines of a maximum width. Lines break at spaces, which are dropped, and around
- * wide characters. A word that is too long is cut.
+ * wide characters. A word that is wider than a line is cut.
  */
 export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
   const wrap = new LineWrapper(Math.max(1, cells));
@@ -116,7 +116,7 @@ class LineWrapper {
   }
 }
 
-/** Cuts a line into rows of a maximum width, between characters and without loss. */
+/** Cuts a line into rows of a maximum width. It cuts between characters and keeps all of them. */
 export function cutSpans(line: Iterable<Span>, cells: number): readonly Line[] {
   const width = Math.max(1, cells);
   const rows: Span[][] = [[]];
@@ -139,7 +139,11 @@ interface Slice {
   readonly width: number;
 }
 
-/** Yields single-cell characters in slices as wide as the free space, others one by one. */
+/**
+ * Yields slices of a text. If all characters take one cell, the slices are as wide as the free
+ * space. Otherwise each slice is one character. A character that is wider than a whole line is cut
+ * between its code points.
+ */
 function* slices(text: string, width: number, room: () => number): Generator<Slice> {
   if (!isSingleCells(text)) {
     for (const grapheme of graphemes(text))
@@ -155,17 +159,19 @@ function* slices(text: string, width: number, room: () => number): Generator<Sli
   }
 }
 
-/** A character that is wider than a whole line is cut between its code points. */
 function slice(text: string): Slice {
   return { text, width: cellWidth(text) };
 }
 
-/** Returns the start of a line up to a maximum width. The mark shows that something was cut. */
+/**
+ * Returns the start of a line, up to a maximum width. If something was cut, the result ends with
+ * the mark.
+ */
 export function clipSpans(line: Iterable<Span>, cells: number, mark: Span): Line {
   const kept: Span[] = [];
   const room = Math.max(0, cells - cellWidth(mark.text));
   let used = 0;
-  /** The number of spans after which the mark still fits. */
+  /** The number of spans that leave enough room for the mark. */
   let roomFor = 0;
   for (const span of line) {
     for (const grapheme of graphemes(span.text)) {

@@ -3,12 +3,15 @@ import type { HLJSApi, LanguageFn } from 'highlight.js';
 import type { CodeRole } from '../theme/theme.ts';
 import { grammarsOf } from './languages.ts';
 
-// Grammars are loaded on demand with `require`, because rendering is synchronous and most sessions
-// use few languages.
+// Grammars are loaded on demand, because most sessions use few languages. `require` is used,
+// because rendering is synchronous.
 const load = createRequire(import.meta.url);
 let engine: HLJSApi | undefined;
 
-/** The open modes of a grammar, innermost first. Empty at the top level. */
+/**
+ * The open modes of a grammar, for example a comment. The innermost mode is first. Empty at the top
+ * level.
+ */
 export type Modes = readonly object[];
 
 interface Highlighted {
@@ -16,7 +19,7 @@ interface Highlighted {
   readonly modes: Modes;
 }
 
-/** Splits code of a known language into pieces. Joined, they are the same code. */
+/** Splits code of a known language into pieces. The joined pieces are the same code. */
 export function highlightWith(language: string, code: string): Highlighted {
   const { _emitter, _top } = engineWith(language).highlight(code, {
     language,
@@ -46,7 +49,10 @@ interface Mode {
   readonly parent?: Mode;
 }
 
-/** highlight.js creates a new object for each mode. Its prototype identifies the mode. */
+/**
+ * Returns the open modes. highlight.js creates a new object for each mode, but its prototype
+ * identifies the mode.
+ */
 function modesOf(top: Mode | undefined): Modes {
   const modes: object[] = [];
   for (let mode = top; mode?.parent !== undefined; mode = mode.parent) {
@@ -61,7 +67,7 @@ export interface CodePiece {
   readonly role?: CodeRole | undefined;
 }
 
-/** Maps the scopes of highlight.js to roles. The longest known scope counts. */
+/** The roles of the scopes of highlight.js. The longest matching scope is used. */
 const roles: Readonly<Record<string, CodeRole | undefined>> = {
   keyword: 'keyword',
   literal: 'number',
@@ -95,11 +101,11 @@ const roles: Readonly<Record<string, CodeRole | undefined>> = {
   link: 'string',
   addition: 'added',
   deletion: 'removed',
-  // Code inside a string is code again.
+  // Code inside a string, such as `${…}`, is code again.
   subst: undefined,
 };
 
-/** Collects the scopes of highlight.js directly, instead of parsing its HTML. */
+/** Collects the scopes of highlight.js directly. This avoids parsing its HTML. */
 class ScopeEmitter {
   readonly pieces: CodePiece[] = [];
   readonly #roles: (CodeRole | undefined)[] = [];

@@ -8,7 +8,8 @@ import { type CodePiece, highlightWith, type Modes } from './grammar.ts';
 import { languageOf } from './languages.ts';
 
 /**
- * Returns code in colours. Unknown languages and very long code have none. Lines are not wrapped.
+ * Returns code in colours. Code of an unknown language, and very long code, stays plain. Lines are
+ * not wrapped.
  */
 export function highlight(code: string, language: string, theme: Theme): string {
   const lines = new LineHighlighter(language);
@@ -18,10 +19,12 @@ export function highlight(code: string, language: string, theme: Theme): string 
     .join('\n');
 }
 
-/** Longer code is not highlighted, because it would take too long. */
+/** Maximum length of highlighted lines and code. Longer code would take too long. */
 const maxLine = 20_000;
 const maxCode = 500_000;
-/** Maximum length of the context of a line, in characters. A longer context is dropped. */
+/**
+ * Maximum length of the lines that are kept as context, in characters. A longer context is dropped.
+ */
 const maxContext = 4_000;
 
 interface ContextLine {
@@ -31,8 +34,8 @@ interface ContextLine {
 }
 
 /**
- * Highlights code line by line. It keeps only the lines that led to the open modes, such as a
- * comment. So the cost of a line does not depend on its position.
+ * Highlights code line by line. As context, it keeps only the lines that opened the current modes,
+ * such as the start of a comment. So the time for a line does not depend on its position.
  */
 export class LineHighlighter {
   #language: string | undefined;
@@ -68,7 +71,10 @@ export class LineHighlighter {
   }
 }
 
-/** If the modes are the same as at an earlier line, the lines after it are not needed. */
+/**
+ * Returns the context after a line. If the modes are the same as after an earlier line, the lines
+ * since then are not needed.
+ */
 function contextAfter(context: readonly ContextLine[], step: ContextLine): readonly ContextLine[] {
   if (step.modes.length === 0) return [];
   const same = context.findIndex(({ modes }) => areSameModes(modes, step.modes));
@@ -93,7 +99,7 @@ function slicePieces(pieces: readonly CodePiece[], from: number, to: number): re
   return cut;
 }
 
-/** How a line that is too wide is shown. */
+/** How a line that is too wide is shown: wrapped or clipped. */
 export type LongLines = 'wrap' | 'clip';
 
 interface CodeRowOptions {
@@ -106,7 +112,7 @@ interface CodeRowOptions {
 
 /** The width of the column that marks continued rows. */
 const gutter = 2;
-/** Narrower blocks have no gutter. */
+/** Minimum width of a block with a gutter. */
 const minWidth = 6;
 
 export function piecesToLine(pieces: readonly CodePiece[], theme: Theme): Line {

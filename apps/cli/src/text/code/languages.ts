@@ -1,4 +1,4 @@
-/** The known languages with their aliases. */
+/** The known languages, each with its other names. */
 const aliases: Readonly<Record<string, string>> = {
   bash: 'sh zsh',
   c: 'h',
@@ -37,7 +37,7 @@ const aliases: Readonly<Record<string, string>> = {
 /** The names of the grammars that may be loaded. */
 export const knownLanguages: readonly string[] = Object.keys(aliases);
 
-/** Languages that are embedded in others. */
+/** Languages that can be embedded in other languages. */
 const embeddedLanguages: Readonly<Record<string, readonly string[]>> = {
   xml: ['css', 'javascript'],
   shell: ['bash'],
@@ -52,16 +52,22 @@ const byName: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** highlight.js uses `shell` for terminal sessions; users mean scripts. */
+/**
+ * Grammars that differ from the name that users write. highlight.js uses `shell` for terminal
+ * sessions, but users mean scripts.
+ */
 const preferredGrammar: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
 
-/** Returns the language of an info string such as `ts title=x`, if it is known. */
+/**
+ * Returns the language of a code block from its info string, such as `ts title=x`. Returns
+ * undefined if it is unknown.
+ */
 export function languageOf(info: string): string | undefined {
   const [name = ''] = /^[\w#+.-]+/.exec(info.toLowerCase().replace(/^\{?\.?/, '')) ?? [];
   return preferredGrammar.get(name) ?? byName.get(name);
 }
 
-/** Returns the grammars to load for a language. */
+/** Returns the grammars to load for a language, including embedded languages. */
 export function grammarsOf(language: string): readonly string[] {
   return [...(embeddedLanguages[language] ?? []), language];
 }

@@ -6,15 +6,17 @@ import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
 import { type DiffRow, parseDiff } from './parse-diff.ts';
 
-/** Minimum width for a sign and some text. */
+/** Minimum width that is left for a sign and some text beside the line numbers. */
 const minRoom = 8;
 
 interface DiffOptions {
   readonly width: number;
   readonly theme: Theme;
-  /** Maximum number of lines. The last one tells how many are hidden. Default: no limit. */
+  /**
+   * Maximum number of lines. If lines are hidden, the last line says how many. Default: no limit.
+   */
   readonly maxLines?: number;
-  /** Default: `wrap`, so that nothing is hidden. */
+  /** How lines that are too wide are shown. Default: `wrap`, so that nothing is hidden. */
   readonly longLines?: LongLines;
 }
 
@@ -47,14 +49,14 @@ function moreLinesNote(count: number, { theme, width }: DiffOptions): string {
   return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
 }
 
-/** Returns the width of line numbers; 0 if the text would not have enough space. */
+/** Returns the width of the line numbers. Returns 0 if the text would not have enough space. */
 function numberWidth(rows: readonly DiffRow[], width: number): number {
   const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
   const digits = String(highest).length;
   return highest === 0 || width < digits + minRoom ? 0 : digits;
 }
 
-/** Returns the changed range if one line was replaced by exactly one other. */
+/** Returns the changed range of a line, if exactly one line was replaced by one other line. */
 function changedRange(rows: readonly DiffRow[], index: number): TextRange | undefined {
   const row = rows[index];
   if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
@@ -140,11 +142,14 @@ interface LineChange {
   readonly after: TextRange;
 }
 
-/** Longer lines are not compared word by word. */
+/** Maximum length of a line that is compared word by word. */
 const maxLine = 2_000;
 const words = /[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu;
 
-/** Returns the changed words of a line. Undefined if the lines have little in common. */
+/**
+ * Returns the range of changed words in both lines. Returns undefined if the lines have little in
+ * common.
+ */
 export function findLineChange(before: string, after: string): LineChange | undefined {
   if (before.length > maxLine || after.length > maxLine) return undefined;
   const [old, now] = [before.match(words) ?? [], after.match(words) ?? []];

@@ -2,7 +2,7 @@ type DiffRowKind = 'added' | 'removed' | 'context' | 'hunk' | 'file' | 'note';
 
 export interface DiffRow {
   readonly kind: DiffRowKind;
-  /** Without the leading sign. */
+  /** The line without its leading sign. */
   readonly text: string;
   /** The line number in the new text, or in the old text for removed lines. */
   readonly number?: number;
@@ -11,7 +11,10 @@ export interface DiffRow {
 const hunkHead = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const fileHead = /^(?:---|\+\+\+|diff |Index: |===)/;
 
-/** Parses a unified diff. It counts the lines of a hunk, so that `--- x` can be a removed line. */
+/**
+ * Parses a unified diff. It counts the lines of each hunk, so that `--- x` inside a hunk is a
+ * removed line and not a header.
+ */
 export function parseDiff(diff: string): readonly DiffRow[] {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();

@@ -1,9 +1,11 @@
 import {
+  hidesAddress,
   type InlineToken,
   type Mark,
   type OnWork,
   parseInline,
   safeLink,
+  showsAddress,
 } from '@millrace/markdown';
 import { printable } from '../cells/printable.ts';
 import type { Span } from '../cells/span.ts';
@@ -14,14 +16,14 @@ interface OpenMark {
   readonly mark: Mark;
   readonly style: Style;
   readonly link: string | undefined;
-  /** The index of the first span inside. */
+  /** The index of the first span inside the element. */
   readonly from: number;
 }
 
-/** Terminals ignore longer addresses. */
+/** Maximum length of a link address. Terminals ignore longer ones. */
 const maxLink = 2048;
 
-/** Converts inline Markdown to styled spans. `base` is the style of the text around it. */
+/** Converts inline Markdown to styled spans. `base` is the style of the surrounding text. */
 export function inlineSpans(
   source: string,
   theme: Theme,
@@ -86,12 +88,12 @@ class SpanWriter {
   }
 
   /**
-   * Shows the address after the text. It is not necessary if the text is the address. It is not
-   * necessary either if the terminal shows a link, unless the text looks like another address.
+   * Writes the address after the text of a link. It is left out if the text is the address. It is
+   * also left out if the terminal supports links, unless the text looks like an address.
    */
   #showAddress(address: string, text: string, isLinked: boolean): void {
     if (address === '' || showsAddress(text, address)) return;
-    if (isLinked && !seemsAddress(text)) return;
+    if (isLinked && !hidesAddress(text, address)) return;
     this.#put(` (${address})`, 'address');
   }
 
@@ -103,19 +105,4 @@ class SpanWriter {
   #styled(role: Role): Style {
     return joinStyles(this.#style, this.#theme.styles[role]);
   }
-}
-
-/** Returns true if the text is the address, apart from the scheme and a final slash. */
-function showsAddress(text: string, address: string): boolean {
-  const bare = (url: string) =>
-    url
-      .trim()
-      .replace(/^(?:mailto:|https?:\/\/)/i, '')
-      .replace(/\/$/, '');
-  return bare(text) === bare(address);
-}
-
-/** Returns true if the text looks like an address. It must not hide that it leads elsewhere. */
-function seemsAddress(text: string): boolean {
-  return /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text);
 }

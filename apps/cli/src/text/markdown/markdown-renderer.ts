@@ -40,8 +40,8 @@ export function markdownToAnsi(
 
 /**
  * Renders blocks as lines for a terminal. It stores the state of the highlighter, because the lines
- * of a code block arrive one by one. Blocks contain untrusted text with control characters. The
- * renderer replaces these characters.
+ * of a code block arrive one by one. Blocks contain untrusted text, so the renderer replaces
+ * control characters in them.
  */
 export class MarkdownRenderer {
   readonly #theme: Theme;
@@ -60,7 +60,7 @@ export class MarkdownRenderer {
     return blocks.flatMap((block) => this.#block(block, width));
   }
 
-  /** Renders unfinished blocks, which will be rendered again when they are complete. */
+  /** Renders unfinished blocks. They are rendered again when they are complete. */
   preview(blocks: readonly Block[], width: number): readonly string[] {
     const code = this.#code;
     this.#code = code?.copy();
@@ -115,7 +115,8 @@ export class MarkdownRenderer {
   }
 
   #label(info: string, width: number, block: Block): readonly Line[] {
-    // Without a label, the marker of an item still needs a line.
+    // A code block without a label needs a line only if it starts a list item, for the marker of
+    // that item.
     if (info === '') return startsItem(block) ? [[]] : [];
     const { symbols, styles } = this.#theme;
     const label = { text: `${symbols.rule.repeat(2)} ${info}`, style: styles.muted };
@@ -146,8 +147,9 @@ interface Prefix {
 }
 
 /**
- * The prefix takes at most half of the width. If it would be wider, the marks of the outermost
- * containers are left out. A checkbox replaces the bullet of the innermost item.
+ * Returns the prefix of a block. It takes at most half of the width. If it would be wider, the
+ * marks of the outermost containers are left out. A checkbox replaces the bullet of the innermost
+ * item.
  */
 function prefixOf(within: readonly Container[], theme: Theme, width: number, task?: Task): Prefix {
   const box = task && `[${task.isChecked ? 'x' : ' '}]`;

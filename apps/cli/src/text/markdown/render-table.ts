@@ -44,18 +44,18 @@ export function renderTable(
 }
 
 interface Column {
-  /** The width of its widest cell. */
+  /** The width of the column's widest cell. */
   readonly wanted: number;
-  /** The width of its longest word. */
+  /** The width of the column's longest word. */
   readonly word: number;
 }
 
-/** A longer word can be cut. */
+/** Maximum width that is reserved for a word. A longer word can be cut. */
 const maxWord = 20;
 
 /**
- * Distributes the available width. If the columns do not fit, the widest ones shrink until their
- * words would be cut. Returns undefined if that is not enough.
+ * Returns the widths of the columns. If the columns do not fit, the widest ones shrink until words
+ * would be cut. Returns undefined if that is not enough.
  */
 export function columnWidths(
   columns: readonly Column[],

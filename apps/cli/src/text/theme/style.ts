@@ -1,4 +1,4 @@
-/** SGR codes in their order, such as ['1', '36']. Empty for plain text. */
+/** A list of SGR codes in their order, such as ['1', '36']. Empty for plain text. */
 export type Style = readonly string[];
 
 export const plain: Style = [];
@@ -22,7 +22,10 @@ export function joinStyles(outer: Style, inner: Style): Style {
   return [...outer.filter((code) => !hidden.has(attributeOf(code))), ...inner];
 }
 
-/** Codes of one attribute replace each other; bold and dim do not. */
+/**
+ * Returns the attribute that a code sets. A code replaces other codes of the same attribute. Bold
+ * and dim do not replace each other.
+ */
 function attributeOf(code: string): string {
   const off = offCode(code);
   return off === '22' ? code : off;
@@ -47,7 +50,7 @@ export function escapeCodes(style: Style): EscapeCodes {
   return switches;
 }
 
-/** Returns the code that ends another one. */
+/** Returns the code that ends the effect of another code. */
 export function offCode(code: string): string {
   const number = Number.parseInt(code, 10);
   if (number === 1 || number === 2) return '22';

@@ -35,24 +35,24 @@ type DiffRole = 'addedPart' | 'removedPart' | 'hunk' | 'file';
 
 /** The symbols for drawing, each one cell wide. */
 interface Symbols {
-  /** By list depth. The last one applies to all deeper levels. */
+  /** The bullets by list depth. The last one is used for all deeper levels. */
   readonly bullets: readonly string[];
   readonly quote: string;
   readonly rule: string;
   readonly column: string;
   readonly cross: string;
-  /** Marks the continuation of a long line. */
+  /** Marks a row that continues a long line. */
   readonly wrapped: string;
-  /** Marks a cut. */
+  /** Marks a place where text was cut. */
   readonly cut: string;
 }
 
 export interface Theme {
   readonly styles: { readonly [R in Role]: Style };
   readonly symbols: Symbols;
-  /** Whether links are written as OSC 8. Otherwise the address is written out. */
+  /** True if links are written as OSC 8 sequences. Otherwise the address is written out. */
   readonly hyperlinks: boolean;
-  /** Without styles, Markdown's own marks show headings and code. */
+  /** True if Markdown's own marks show headings and code, because there are no styles. */
   readonly marks: boolean;
 }
 
@@ -61,7 +61,10 @@ interface TerminalInfo {
   readonly isTTY: boolean;
 }
 
-/** Chooses the theme for a terminal. FORCE_COLOR counts first, then NO_COLOR, then the terminal. */
+/**
+ * Chooses the theme for a terminal. FORCE_COLOR has priority over NO_COLOR, which has priority over
+ * the abilities of the terminal.
+ */
 export function themeFor({ env, isTTY }: TerminalInfo): Theme {
   const isDumb = env['TERM'] === 'dumb';
   if (!hasColor(env, isTTY && !isDumb)) return isDumb ? dumbTheme : plainTheme;
@@ -75,10 +78,13 @@ function hasColor(env: TerminalInfo['env'], isAble: boolean): boolean {
 }
 
 const hyperlinkTerminals = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'];
-/** Hyperlinks work from this VTE version on. */
+/** The first VTE version in which hyperlinks work. */
 const minHyperlinkVte = 5000;
 
-/** Hyperlinks are used only where they are known to work. Elsewhere the address would be lost. */
+/**
+ * Returns true if the terminal is known to support hyperlinks. In other terminals, the user would
+ * not see the address.
+ */
 function hasHyperlinks(env: TerminalInfo['env']): boolean {
   const forced = env['FORCE_HYPERLINK'];
   if (forced !== undefined) return forced !== '0';
@@ -112,7 +118,7 @@ const ascii: Symbols = {
   cut: '~',
 };
 
-/** The basic colours that are readable on black and on white. */
+/** The basic colours. They are readable on black and on white. */
 const colors: Theme['styles'] = {
   heading1: ['1', '4', '35'],
   heading: ['1', '35'],
@@ -153,7 +159,7 @@ export const colorTheme: Theme = {
   marks: false,
 };
 
-/** Uses no escape sequences. */
+/** A theme without escape sequences. */
 export const plainTheme: Theme = {
   styles: plainStyles,
   symbols: unicode,
@@ -161,7 +167,7 @@ export const plainTheme: Theme = {
   marks: true,
 };
 
-/** Plain with ASCII symbols, for terminals without capabilities. */
+/** The plain theme with ASCII symbols, for terminals without capabilities. */
 export const dumbTheme: Theme = { ...plainTheme, symbols: ascii };
 
 export function withHyperlinks(theme: Theme): Theme {

@@ -12,7 +12,8 @@ interface AnswerButtonsProps {
   readonly isRead: boolean;
   /** False if the page cannot show the input. */
   readonly canAllow: boolean;
-  readonly canChange: boolean;
+  /** False if the input is too long. Undefined if an answer cannot change it. */
+  readonly canChange: boolean | undefined;
   readonly onAllow: () => void;
   readonly onAllowSession: () => void;
   readonly onChange: () => void;
@@ -44,9 +45,11 @@ export function AnswerButtons(props: AnswerButtonsProps) {
           Allow in this session
         </Button>
       )}
-      <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
-        Change the input
-      </Button>
+      {canChange !== undefined && (
+        <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
+          Change the input
+        </Button>
+      )}
       <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N" data-default-focus>
         Deny
       </Button>
@@ -54,16 +57,19 @@ export function AnswerButtons(props: AnswerButtonsProps) {
   );
 }
 
-/** Long enough to notice a new card, and longer than the pause of a double click. */
+/**
+ * The pause before a new card can be answered. It is long enough to notice a new card, and longer
+ * than the pause of a double click.
+ */
 const pauseMs = 600;
 
-/** Input during the pause was meant for something else, so it restarts the pause. */
+/** Events that restart the pause, because input during the pause was meant for something else. */
 const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
 
 /**
  * Returns true when the user may answer a new card. The card must have been visible for a moment
- * without any input. A second click or a held key therefore never answers a card that has just
- * replaced another one.
+ * without any input. So a second click or a held key never answers a card that has just replaced
+ * another one.
  */
 function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
@@ -95,7 +101,7 @@ interface SessionFormProps {
   readonly onAllow: () => void;
 }
 
-/** Shows the rule that allows further calls of the session, and asks again. */
+/** Shows the rule that allows further calls of the session, and asks the user to confirm it. */
 export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormProps) {
   const [readRule, setReadRule] = useState<string>();
   const isArmed = useArmed();
@@ -124,7 +130,9 @@ export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormPr
   );
 }
 
-/** Tells the user why the buttons that allow a call are disabled. */
+/**
+ * Returns a text about why the buttons that allow a call are disabled, or that they are enabled.
+ */
 export function readHint(isRead: boolean, what: 'input' | 'rule'): string {
   return isRead ? `You have reached the end of the ${what}.` : `Scroll to the end to allow this.`;
 }
@@ -182,8 +190,8 @@ export function ChangeForm(props: ChangeFormProps) {
 }
 
 /**
- * Escapes invisible characters. Within JSON strings an escape has the same meaning. A text that is
- * not JSON must be corrected anyway.
+ * Returns the initial text of the form, with invisible characters escaped. Within JSON strings, an
+ * escape has the same meaning. If the text is not JSON, the user must correct it anyway.
  */
 function initialText({ input, arguments: text }: ToolCallPart): string {
   return escapeInvisible(input === undefined ? text : JSON.stringify(input, null, 2));
@@ -195,7 +203,7 @@ interface DenyFormProps {
   readonly onDeny: (reason: string) => void;
 }
 
-/** A form to deny the call. The agent receives the reason. */
+/** A form to deny the call with a reason. The agent receives the reason. */
 export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
   const [reason, setReason] = useState('');
   const submit = (event: FormEvent) => {

@@ -26,7 +26,7 @@ export function ApprovalDock({
   handle,
 }: {
   readonly source: ChatSource;
-  /** Undefined while the inspector shows an earlier moment. */
+  /** The handle of the task. Undefined while the inspector shows an earlier moment. */
   readonly handle: TaskHandle | undefined;
 }) {
   const asked = useSourceValue(source, selectAsked);
@@ -44,8 +44,8 @@ export function ApprovalDock({
 }
 
 /**
- * Moves the focus to the message field. On a phone this would open the keyboard and hide half of
- * the page.
+ * Moves the focus to the message field. Not on a phone, because the keyboard would open and hide
+ * half of the page.
  */
 function focusComposer(): void {
   if (window.matchMedia('(pointer: coarse)').matches) return;
@@ -58,8 +58,8 @@ interface ApprovalRequestProps {
   readonly asked: AskedApproval;
   readonly more: number;
   /**
-   * True if the card that was removed had the focus. The next card or the message field then takes
-   * it.
+   * True if the removed card had the focus. The focus then moves to the next card, or to the
+   * message field.
    */
   readonly hadFocus: RefObject<boolean>;
 }
@@ -67,13 +67,13 @@ interface ApprovalRequestProps {
 function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequestProps) {
   const read = useCallback((from: ChatSource) => findCall(from.state, asked), [asked]);
   const part = usePart(source, useSourceValue(source, read));
-  // The same object while the question stays, because the card keeps state for it.
+  // The object stays the same while the question stays, because the card keeps state for it.
   const outside = useMemo(() => callOutside(asked), [asked]);
   const call = part?.kind === 'tool_call' ? part : outside;
   const card = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const element = card.current;
-    // A text field or a button that the user works with keeps the focus.
+    // If the user works with a text field or a button, that element keeps the focus.
     if (hadFocus.current || !hasFocusedElement()) focusDefault(element);
     hadFocus.current = false;
     return () => {
@@ -87,15 +87,15 @@ function hasFocusedElement(): boolean {
   return document.activeElement !== null && document.activeElement !== document.body;
 }
 
-/** Focuses the answer that allows nothing, or the card if no answer is possible. */
+/** Focuses the answer that denies. If no answer is possible, focuses the card. */
 function focusDefault(card: HTMLElement | null): void {
   const first = card?.querySelector<HTMLElement>('[data-default-focus]:not(:disabled)');
   (first ?? card)?.focus({ preventScroll: true });
 }
 
 /**
- * A sub-agent's call, which is on another log, or a placeholder for a call that the log no longer
- * contains, for example after a redaction.
+ * Returns the call if it is not in this log. This is a sub-agent's call, or a placeholder for a
+ * call that the log no longer contains, for example after a redaction.
  */
 function callOutside({ toolCallId, name, from }: AskedApproval): ToolCallPart {
   if (from === undefined) return { kind: 'tool_call', toolCallId, name, arguments: '' };
@@ -115,13 +115,13 @@ interface ApprovalCardProps {
 type Mode = 'choose' | 'session' | 'change' | 'deny';
 
 /**
- * Asks whether a call may run: as it is, with another input, or not at all. Only a call that was
- * shown in full can be allowed.
+ * Asks whether a call may run unchanged, with another input, or not at all. The user can allow a
+ * call only after it was shown in full.
  */
 function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>('choose');
   /**
-   * Text that the user entered and did not send, for the case that the user returns to the form.
+   * Text that the user entered and did not send. It is kept in case the user returns to the form.
    */
   const [changed, setChanged] = useState<string>();
   const [error, setError] = useState<string>();
@@ -132,8 +132,8 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const isRead = readKey === facts.key;
   const titleId = useId();
   const { toolCallId, name, reason, rule } = asked;
-  // A focused button that disappears or is disabled would lose the focus. The card takes it
-  // instead.
+  // If a focused button disappears or is disabled, the focus would be lost. So the focus moves to
+  // the card.
   const keepFocus = () => {
     if (card.current?.contains(document.activeElement)) card.current.focus();
   };
@@ -204,7 +204,8 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
         <AnswerButtons
           {...{ rule, isDisabled, isRead }}
           canAllow={facts.refusal === undefined}
-          canChange={facts.isWhole}
+          // A guardrail asks about a message, which the answer cannot change.
+          canChange={asked.from?.itemId === undefined ? facts.isWhole : undefined}
           onAllow={() => answer((to) => to.approve(toolCallId))}
           onAllowSession={() => open('session')}
           onChange={() => open('change')}
@@ -249,12 +250,18 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   );
 }
 
-/** A held key must not answer the next card. In the text of a changed input it adds lines. */
+/**
+ * Returns true for Enter that is held down, because it must not answer the next card. In the text
+ * of a changed input, a held Enter adds lines.
+ */
 function isHeldEnter({ key, repeat, target }: KeyboardEvent): boolean {
   return key === 'Enter' && repeat && (target as Element).tagName !== 'TEXTAREA';
 }
 
-/** Returns true if a button or the card has the focus. Text fields and the scroll area have keys of their own. */
+/**
+ * Returns true if a button or the card has the focus. Text fields and the scroll area use the keys
+ * themselves.
+ */
 function isOnButton({ target, currentTarget }: KeyboardEvent): boolean {
   return target === currentTarget || (target as Element).tagName === 'BUTTON';
 }

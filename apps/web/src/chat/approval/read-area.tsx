@@ -4,18 +4,18 @@ import { Button } from '../../design/button.tsx';
 interface ReadAreaProps {
   /** The accessible name of the content. */
   readonly label: string;
-  /** Identifies the content. Other content must be read again. */
+  /** Identifies the content. If the key changes, the user must read the content again. */
   readonly contentKey: string;
-  /** Called with the key when the end of the content is in sight. */
+  /** Called with the key when the end of the content is visible. */
   readonly onEnd: (contentKey: string) => void;
-  /** Shown below content that is longer than the area. */
+  /** A hint below content that is longer than the area. */
   readonly hint?: string | undefined;
   readonly children: ReactNode;
 }
 
 /**
  * Shows content in full, in a scroll area if it is long. The area reports when the end of the
- * content is in sight. Content that fits is in sight at once.
+ * content is visible. If the content fits, that is immediately.
  */
 export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaProps) {
   const area = useRef<HTMLDivElement>(null);
@@ -54,8 +54,8 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
 }
 
 /**
- * Reports when an element is really visible. Scroll positions would not be enough, because the card
- * and the page around the area scroll too if the window is small.
+ * Calls `onEnd` when the end element is really visible. Scroll positions are not enough, because in
+ * a small window the card and the page around the area scroll too.
  */
 function useEndInSight(
   end: RefObject<HTMLElement | null>,
@@ -74,7 +74,7 @@ function useEndInSight(
   }, [end, contentKey]);
 }
 
-/** Pixels that rounding can hide. */
+/** A difference of this many pixels can come from rounding. */
 const tolerance = 4;
 
 /** Returns whether the content is longer than the area, and whether there is more of it below. */
@@ -103,7 +103,7 @@ function useOverflow(
   return { isLong, hasMore };
 }
 
-/** The part of the area's height that each key scrolls by. */
+/** The part of the area's height by which each key scrolls. */
 const scrollKeys: Readonly<Record<string, number>> = {
   ...{ ArrowDown: 0.1, ArrowUp: -0.1, PageDown: 0.8, PageUp: -0.8 },
   ...{ Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },

@@ -2,22 +2,25 @@ import type { ToolCallPart } from '@millrace/core';
 import { textRuns, VisibleText } from '../content/visible-text.tsx';
 import { InputView } from '../tool/input-view.tsx';
 
-/** Longer inputs would freeze the page if they are shown in full. */
+/** Maximum length of an input that is shown in full. A longer one would freeze the page. */
 const maxLength = 500_000;
-/** Lines, and runs of characters that are escaped. Each of them is an element of the page. */
+/**
+ * Maximum number of lines and of escaped runs of characters. Each of them is an element of the
+ * page.
+ */
 const maxPieces = 20_000;
 
-/** What the card knows about the input of a call. */
+/** The facts about the input of a call that the card uses. */
 export interface InputFacts {
   /** Identifies the input. */
   readonly key: string;
-  /** Why the call cannot be allowed with this input; undefined if it can. */
+  /** Why the call cannot be allowed with this input. Undefined if it can. */
   readonly refusal: string | undefined;
   /** False if the input is too long to be shown in full. */
   readonly isWhole: boolean;
 }
 
-/** Decides whether the page can show the input of a call in full. */
+/** Returns the facts about an input, including whether the page can show it in full. */
 export function inputFacts(call: ToolCallPart): InputFacts {
   const { input, arguments: text } = call;
   const key = input === undefined ? text : JSON.stringify(input);

@@ -9,8 +9,8 @@ export interface ItemActions {
   readonly edit?: ((id: ItemId, text: string) => void) | undefined;
   readonly regenerate?: ((id: ItemId) => void) | undefined;
   /**
-   * The tasks that branch off at the item and the position of this task among them. Undefined if
-   * there is only one.
+   * Returns the tasks that branch off at the item, and the position of this task among them.
+   * Returns undefined if there is only one.
    */
   branches(id: ItemId): { readonly ids: readonly string[]; readonly at: number } | undefined;
 }

@@ -10,7 +10,7 @@ export interface BranchTask {
 interface Fork {
   /** The id of the task that this task was forked from. */
   readonly of: string;
-  /** The last item that both tasks share; null if they share none. */
+  /** The last item that both tasks share. Null if they share none. */
   readonly after: string | null;
 }
 
@@ -20,7 +20,7 @@ interface BranchPosition {
 }
 
 /**
- * Finds the branches of a conversation after an item, and the branch that a task belongs to.
+ * Returns the branches of a conversation after an item, and the branch to which a task belongs.
  * Returns undefined if there is only one branch.
  */
 export function branchesAfter(
@@ -58,7 +58,7 @@ function forkOf({ task_metadata }: BranchTask): Fork | undefined {
 
 type Forks = ReadonlyMap<string, Fork | undefined>;
 
-/** The task itself, its parent, the parent of that one, and so on. */
+/** Returns the ids of the task, its parent, the parent of that parent, and so on. */
 function ancestorsOf(forks: Forks, id: string): readonly string[] {
   const path: string[] = [];
   // The metadata from the server can contain a cycle.

@@ -35,7 +35,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
   const actions = useMemo((): ItemActions => {
     const startFork = async (body: ForkBody) => {
-      // A double click creates one branch only.
+      // A double click must create only one branch.
       if (isForking.current) return;
       isForking.current = true;
       await fork(app, live.id, body)
@@ -81,7 +81,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   );
 }
 
-/** The tasks of the list, and older tasks that were opened. */
+/** Returns the tasks of the list, and older tasks that the user has opened. */
 function useKnownTasks(): readonly ListedTask[] {
   const { tasks, others } = useDirectory();
   return useMemo(() => {
@@ -110,7 +110,10 @@ function itemBefore({ itemIds }: LiveSource, id: ItemId): string | null {
   return itemIds[itemIds.indexOf(id) - 1] ?? null;
 }
 
-/** Finds the first item of an answer. An answer of several turns is generated again as a whole. */
+/**
+ * Returns the first item of an answer, because an answer of several turns is generated again as a
+ * whole.
+ */
 function answerStart(live: LiveSource, id: ItemId): ItemId {
   const { itemIds } = live;
   const at = itemIds.indexOf(id);

@@ -12,9 +12,9 @@ interface ComposerProps {
   readonly draftKey: string;
   readonly placeholder: string;
   readonly isRunning?: boolean;
-  /** Messages that are sent during a run can join the next model request. */
+  /** True if a message that is sent during a run can join the next model request. */
   readonly canSteer?: boolean;
-  /** The last message is still being sent. The field is read-only until then. */
+  /** True while the last message is being sent. The field is read-only until then. */
   readonly isBusy?: boolean | undefined;
   /** Sends the message. The text stays in the field until the promise resolves. */
   readonly onSend: (text: string, when: SendWhen) => Promise<void>;
@@ -25,7 +25,8 @@ interface ComposerProps {
 }
 
 /**
- * The field and buttons to write and send a message. Text stays in the field until it was accepted.
+ * The field and the buttons to write and send a message. The text stays in the field until the
+ * message was accepted.
  */
 export function Composer(props: ComposerProps) {
   const {
@@ -41,12 +42,13 @@ export function Composer(props: ComposerProps) {
   const [error, setError] = useState<string>();
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
-  // On a phone, the focus would open the keyboard and hide half of the page.
+  // The field does not get the focus on a phone, because the keyboard would open and hide half of
+  // the page.
   useEffect(() => {
     if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
   }, [focusKey]);
   const isEmpty = text.trim() === '';
-  // The error is out of date when the run state or the draft changes.
+  // When the run state or the draft changes, the error is out of date.
   // biome-ignore lint/correctness/useExhaustiveDependencies: these values trigger the reset
   useEffect(() => setError(undefined), [isRunning, draftKey]);
   const showErrorOf = (work: Promise<void>) =>
@@ -57,7 +59,7 @@ export function Composer(props: ComposerProps) {
   const send = (when: SendWhen) => {
     if (isEmpty || isBusy) return;
     const accepted = props.onSend(text.trim(), when);
-    // Text that was typed in the meantime is a new message and stays.
+    // If the user has typed other text meanwhile, it is a new message and stays.
     showErrorOf(accepted.then(() => void (drafts.read(draftKey) === text && setText(''))));
   };
   const onKeyDown = (event: KeyboardEvent) => {

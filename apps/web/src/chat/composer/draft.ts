@@ -5,13 +5,14 @@ type GetStorage = () => Storage;
 
 /**
  * Stores unsent text, one draft for each task. Each tab has its own drafts, so that two tabs with
- * the same session do not overwrite each other. A shared copy is the initial draft of a new tab.
+ * the same session do not overwrite each other's text. A copy that all tabs share is the initial
+ * draft of a new tab.
  */
 export class Drafts {
   readonly #tabStorage: GetStorage;
   readonly #sharedStorage: GetStorage;
   readonly #listeners = new Set<() => void>();
-  /** Keeps the drafts if the browser blocks storage. */
+  /** The drafts in memory. They are needed if the browser blocks storage. */
   readonly #cache = new Map<string, string>();
 
   constructor(tabStorage: GetStorage, sharedStorage: GetStorage) {
@@ -40,7 +41,8 @@ export class Drafts {
     const isUnchanged = stored === undefined || stored === this.read(of);
     if (text !== '') writeStored(this.#sharedStorage, key, text);
     else if (isUnchanged) writeStored(this.#sharedStorage, key, undefined);
-    // An empty draft is stored if the shared draft of another tab would be read instead.
+    // If another tab has a shared draft, an empty draft is stored here. Otherwise the draft of that
+    // tab would be read instead.
     writeStored(this.#tabStorage, key, text === '' && isUnchanged ? undefined : text);
     this.#cache.set(of, text);
     for (const listener of [...this.#listeners]) listener();

@@ -7,7 +7,7 @@ import { drafts } from './draft.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
 
-/** The messages of a task that are not in the server's log yet. */
+/** Returns the messages of a task that are not in the server's log yet. */
 export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   const { outbox } = useApp();
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
@@ -42,7 +42,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
 
 function Failed({ message }: { readonly message: OutgoingMessage }) {
   const { outbox } = useApp();
-  // The buttons disappear with the message, so the focus moves to the message field.
+  // The buttons disappear together with the message, so the focus moves to the message field.
   const answered = (work: () => void) => () => {
     work();
     document.querySelector<HTMLElement>('.composer textarea')?.focus();

@@ -10,24 +10,25 @@ export interface Delivery {
 
 interface OutboxOptions {
   /**
-   * Sends a message. Resolves when the server has stored it. The server ignores a duplicate key.
+   * Sends a message. Resolves when the server has stored it. The server ignores a message whose key
+   * it already has.
    */
   readonly deliver: (message: OutgoingMessage) => Promise<Delivery>;
   readonly newKey: () => string;
-  /** In ms since 1970. */
+  /** Returns the current time in ms since 1970. */
   readonly now: () => number;
   /** The storage of the messages. Default: the storage that all tabs of the browser share. */
   readonly storage?: (() => Storage) | undefined;
 }
 
-/** Older messages are not sent automatically when the page is opened again. */
+/** Maximum age of messages that are sent automatically when the page is opened again. */
 const autoResendMaxAgeMs = 10 * 60_000;
 const storageKey = 'outbox';
 const none: readonly OutgoingMessage[] = [];
 
 /**
- * Stores messages until the server has them. The browser keeps them, so that a reload or an
- * unavailable server loses nothing. The messages of one session are sent in order.
+ * Stores messages until the server has them. They are in the browser's storage, so that they
+ * survive a reload or an unavailable server. The messages of one session are sent in order.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -35,7 +36,7 @@ export class Outbox {
   readonly #listeners = new Set<() => void>();
   readonly #busy = new Set<string>();
   /**
-   * The keys of messages that failed because the server did not answer, since the page was opened.
+   * The keys of messages that failed since the page was opened, because the server did not answer.
    */
   readonly #unanswered = new Set<string>();
   #isResumed = false;
@@ -104,7 +105,7 @@ export class Outbox {
   }
 
   /**
-   * Sends the messages again that failed because the server did not answer. Called when the server
+   * Sends again the messages that failed because the server did not answer. Call it when the server
    * is back.
    */
   retryUnanswered(task: string): void {
@@ -157,7 +158,10 @@ export class Outbox {
     this.#notify();
   }
 
-  /** Stores one message at a time, because other tabs use the same storage entry. */
+  /**
+   * Stores or removes one message and keeps the others, because other tabs use the same storage
+   * entry.
+   */
   #persist(key: string, message: OutgoingMessage | undefined): void {
     const others = parseMessages(readStored(this.#storage, storageKey)).filter(
       (one) => one.key !== key,
@@ -178,7 +182,7 @@ export interface OutgoingMessage {
   readonly key: string;
   readonly text: string;
   readonly when: 'steer' | 'follow_up';
-  /** When the user sent it, in ms since 1970. */
+  /** When the user sent the message, in ms since 1970. */
   readonly at: number;
   /** `sent`: the server has the message, but the conversation does not show it yet. */
   readonly state: 'sending' | 'sent' | 'failed';

@@ -12,7 +12,7 @@ export interface QueueViewProps {
   readonly canWithdraw: boolean;
 }
 
-/** Shows the messages that are queued and not read by the agent yet. */
+/** Shows the queued messages that the agent has not read yet. */
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
   const queued = useSourceValue(source, selectQueued);
@@ -33,8 +33,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
               size="small"
               label="Withdraw this message"
               onClick={() => {
-                // The agent may have read the message in the meantime. The request then has no
-                // effect.
+                // If the agent has read the message meanwhile, the request has no effect.
                 void api.post(path, { type: 'withdraw', key }).catch(() => {});
               }}
             >
@@ -47,7 +46,10 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
   );
 }
 
-/** A stopped agent reads queued messages only with the next message. */
+/**
+ * Returns when a queued message is delivered. A stopped agent reads queued messages only together
+ * with the next message.
+ */
 function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
   if (!isRunning) return 'stopped: sent with your next message';
   return when === 'steer' ? 'steers next' : 'queued';

@@ -7,9 +7,9 @@ import './diff-view.css';
 
 interface DiffViewProps {
   readonly diff: string;
-  /** Shows only the first and last lines at first, without a scroll area. */
+  /** If true, shows only the first and last lines at first, without a scroll area. */
   readonly isFolded?: boolean;
-  /** Shows all lines at once, without a scroll area. The caller limits their number. */
+  /** If true, shows all lines at once, without a scroll area. The caller limits their number. */
   readonly isWhole?: boolean;
 }
 
@@ -96,7 +96,7 @@ function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) 
   );
 }
 
-/** The number of lines at the start and the end, and the length of each line. */
+/** How many lines at the start and at the end are shown, and how long each line can be. */
 interface DiffLimits {
   readonly head: number;
   readonly tail: number;
@@ -115,8 +115,9 @@ const unlimited: DiffLimits = {
 };
 
 /**
- * Level 0 is the folded diff. Level 1 shows up to 2,000 lines, and each further level ten times as
- * many. A long diff opens in steps, because too many lines at once would freeze the page.
+ * Returns the limits of a level. Level 0 is the folded diff. Level 1 shows up to 2,000 lines, and
+ * each further level ten times as many. A long diff opens in steps, because too many lines at once
+ * would freeze the page.
  */
 export function limitsAt(level: number): DiffLimits {
   if (level === 0) return folded;
@@ -135,7 +136,10 @@ interface CutLines<Line> {
   readonly between: number;
 }
 
-/** Keeps the first and last lines. Omitting a single line would save no space. */
+/**
+ * Returns the first and the last lines. If only one line would be omitted, all lines are returned,
+ * because that would save no space.
+ */
 export function cutLines<Line>(
   all: readonly Line[],
   { head, tail }: Pick<DiffLimits, 'head' | 'tail'>,

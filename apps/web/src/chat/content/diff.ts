@@ -3,7 +3,7 @@ import type { JsonValue } from '@millrace/core';
 export interface DiffLine {
   readonly kind: 'added' | 'removed' | 'same' | 'hunk' | 'file';
   readonly text: string;
-  /** Line numbers before and after the change; undefined if unknown. */
+  /** The line numbers before and after the change. Undefined if they are unknown. */
   readonly before?: number | undefined;
   readonly after?: number | undefined;
 }
@@ -34,7 +34,7 @@ export function diffLines(diff: string): readonly DiffLine[] {
 }
 
 interface DiffInText {
-  /** The text before the diff. */
+  /** The text that comes before the diff. */
   readonly textBefore: string;
   readonly diff: string;
 }
@@ -56,9 +56,9 @@ interface InputDiff {
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
- * Builds a diff from the input of an `edit` or `write` call. An exact diff also shows what rarely
- * matters: line breaks at the end of a text, and `replace_all` if it is false. Different inputs then
- * have different diffs.
+ * Builds a diff from the input of an `edit` or `write` call. An exact diff also shows details that
+ * rarely matter: line breaks at the end of a text, and a `replace_all` of false. So two different
+ * inputs have different diffs.
  */
 export function inputDiff(
   name: string,
@@ -80,7 +80,7 @@ function writeDiff(content: string, isExact: boolean): string {
   return `${added}\n@@ There is no line break at the end @@`;
 }
 
-/** The diff of one edit. The first line lists all other fields of the edit. */
+/** Returns the diff of one edit. The first line lists all other fields of the edit. */
 function editDiff(edit: JsonValue, isExact: boolean): string {
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
     return `@@ ${JSON.stringify(edit)} @@`;

@@ -9,11 +9,13 @@ const maxLength = 100_000;
 
 interface LongTextProps {
   readonly text: string;
-  /** Shows the whole text at once. The caller limits its length. */
+  /** If true, shows the whole text at once. The caller limits its length. */
   readonly isWhole?: boolean;
 }
 
-/** A text of any length: its start and end at first, with buttons to show more. */
+/**
+ * Shows a text of any length. At first it shows the start and the end, with buttons to show more.
+ */
 export function LongText({ text, isWhole = false }: LongTextProps) {
   return isWhole ? (
     <div className="long-text">
@@ -57,7 +59,7 @@ interface MoreBarProps {
   /** The number of times that the user asked for more. */
   readonly level: number;
   readonly onLevel: (level: number) => void;
-  /** The label of the button that shows more; undefined if everything is shown. */
+  /** The label of the button that shows more. Undefined if everything is shown. */
   readonly next: string | undefined;
 }
 
@@ -90,13 +92,13 @@ export interface ClipLimits {
 interface Clipped {
   readonly head: string;
   readonly tail: string;
-  /** Describes the omitted text; undefined if nothing is omitted. */
+  /** Describes the omitted text. Undefined if nothing is omitted. */
   readonly omitted?: string;
 }
 
 /**
- * Returns the start and the end of a text. The end is always shown, because harmful content could
- * hide there.
+ * Returns the start and the end of a text. The end is always included, because harmful content
+ * could hide there.
  */
 export function clip(text: string, limits: ClipLimits): Clipped {
   const headEnd = endOfHead(text, limits);

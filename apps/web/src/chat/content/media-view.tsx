@@ -11,14 +11,15 @@ export interface MediaViewProps {
   readonly part: MediaPart | FilePart;
 }
 
-/** Types that cannot contain scripts. The page shows only these. */
+/** Media types that cannot contain scripts. The page shows only these types. */
 const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const sounds = /^audio\/(?:mpeg|mp4|ogg|wav|x-wav|webm|aac|flac)$/;
 const films = /^video\/(?:mp4|ogg|webm|quicktime)$/;
 
 /**
- * A blob URL belongs to the page's origin. A document there could run scripts as the page, so every
- * other content gets a type that browsers only save.
+ * Returns the type for a blob URL. A blob URL belongs to the page's origin, so a document there
+ * could run scripts as the page. Content that the page does not show gets a type that browsers only
+ * save.
  */
 function blobType(mimeType: string): string {
   const isShown = [pictures, sounds, films].some((types) => types.test(mimeType));
@@ -26,7 +27,8 @@ function blobType(mimeType: string): string {
 }
 
 /**
- * An image, audio, video or file to download. Media at other addresses are linked and never loaded.
+ * Shows an image, audio, a video, or a file to download. Media at other addresses become links and
+ * are never loaded.
  */
 export function MediaView({ source, part }: MediaViewProps) {
   const { mimeType } = part;

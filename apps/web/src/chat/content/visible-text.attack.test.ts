@@ -20,3 +20,15 @@ test('the indentation of Chinese text stays as it is', () => {
   const text = '\u3000\u3000\u4f60\u597d\n\n\u3000\u3000\u4f60\u597d\n';
   expect(shown(text)).toEqual([text]);
 });
+
+test.for([
+  ['c\u0430t x', ['c', '\\u0430', 't x']],
+  ['\u0440\u0430ss \u043a\u043e\u0442', ['\\u0440', '\\u0430', 'ss \u043a\u043e\u0442']],
+  ['g\u03b9t', ['g', '\\u03B9', 't']],
+  ['\u043a\u043e\u0442', ['\u043a\u043e\u0442']],
+] as const)(
+  '18.82: attack: letters of %j that imitate Latin ones are shown by their code',
+  ([text, runs]) => {
+    expect(shown(text)).toEqual(runs);
+  },
+);

@@ -21,7 +21,7 @@ export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
 
 interface TextRun {
   readonly text: string;
-  /** The text to show instead, because the original is invisible or misleading. */
+  /** The text to show instead of `text`, because `text` is invisible or misleading. */
   readonly escape?: string;
 }
 
@@ -34,7 +34,7 @@ const invisible =
 
 const allInvisible = new RegExp(invisible, 'gu');
 
-/** Many blanks or empty lines would push the following text out of view. */
+/** Matches many blanks or empty lines, because they would push the following text out of view. */
 const longBlanks = /[ \t\u3000]{40,}/u;
 const emptyLines = /(?<=\n)(?:[ \t\u3000]*\n){3,}/u;
 const suspicious = new RegExp(
@@ -42,23 +42,50 @@ const suspicious = new RegExp(
   'gu',
 );
 
-/** Characters that change the direction of the following text. */
+/** Matches a word. Each word is checked for a mix of Latin letters and look-alikes of them. */
+const words = /\p{L}[\p{L}\p{M}]*/gu;
+const latin = /\p{Script=Latin}/u;
+const lookAlike =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
+const lookAlikes = new RegExp(lookAlike, 'gu');
+
+/** Matches characters that change the direction of the following text. */
 const directionMarks = /(?<one>[\u202a-\u202e\u2066-\u2069])\k<one>*/gu;
 
-/** `directions` escapes direction marks only. It is used for text that is read and not approved. */
+/**
+ * Which characters are escaped. `directions` means only direction marks. It is used for text that
+ * the user reads but does not approve.
+ */
 type EscapeScope = 'all' | 'directions';
 
 /** Splits a text into runs that are shown as they are and runs that are escaped. */
 export function textRuns(text: string, escapes: EscapeScope = 'all'): readonly TextRun[] {
   const runs: TextRun[] = [];
   let through = 0;
-  for (const match of text.matchAll(escapes === 'all' ? suspicious : directionMarks)) {
+  const matches = escapes === 'all' ? hiddenIn(text) : text.matchAll(directionMarks);
+  for (const match of matches) {
     if (match.index > through) runs.push({ text: text.slice(through, match.index) });
     runs.push({ text: match[0], escape: labelFor(match[0], match.groups ?? {}) });
     through = match.index + match[0].length;
   }
   if (through < text.length) runs.push({ text: text.slice(through) });
   return runs;
+}
+
+/** Everything that a reader would not see, or take for something else, in its order. */
+function hiddenIn(text: string): readonly RegExpExecArray[] {
+  const found = [...text.matchAll(suspicious)];
+  if (!lookAlike.test(text)) return found;
+  const imitated = [...text.matchAll(words)]
+    .filter(([word]) => latin.test(word))
+    .flatMap(({ 0: word, index }) =>
+      [...word.matchAll(lookAlikes)].map((match) => {
+        match.index += index;
+        match.groups = { one: match[0] };
+        return match;
+      }),
+    );
+  return [...found, ...imitated].sort((a, b) => a.index - b.index);
 }
 
 /** Replaces invisible characters by JSON escapes. */

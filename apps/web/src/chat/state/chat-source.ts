@@ -12,14 +12,17 @@ import { useCallback, useRef, useSyncExternalStore } from 'react';
 import type { CallFacts, FactIndex } from './fact-index.ts';
 
 /**
- * The data of the chat: a task in its current state, or as it was at a record. Unchanged values
- * keep their identity, so that only changed parts render.
+ * The data of the chat: a task in its current state, or in its state at a record. Unchanged values
+ * stay the same objects, so that only changed parts render.
  */
 export interface ChatSource {
   readonly id: string;
-  /** Bound method. Calls the listener after each change. */
+  /**
+   * Calls the listener after each change. Returns a function that unsubscribes. The method is bound
+   * to its object.
+   */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The same array until an item is added or removed. */
+  /** The ids of all items. It is the same array until an item is added or removed. */
   readonly itemIds: readonly ItemId[];
   readonly state: FoldState;
   readonly facts: FactIndex;
@@ -37,7 +40,10 @@ export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource)
 /** An item without the content of its parts. */
 export type ItemHead = Omit<LiveItem, 'parts'>;
 
-/** Renders when the item changes, but not when the content of its parts changes. */
+/**
+ * Returns an item without the content of its parts. The component renders when the item changes,
+ * but not when the content of its parts changes.
+ */
 export function useItemHead(source: ChatSource, id: ItemId): ItemHead | undefined {
   const last = useRef<ItemHead | undefined>(undefined);
   const read = useCallback(
@@ -66,7 +72,10 @@ function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a === b || (a.length === b.length && a.every((entry, at) => entry === b[at]));
 }
 
-/** Renders with each piece while the part streams, and never after its end. */
+/**
+ * Returns a part. The component renders with each delta while the part streams, and never after the
+ * part's end.
+ */
 export function usePart(source: ChatSource, id: PartId | undefined): Part | undefined {
   const read = useCallback(
     (from: ChatSource) => (id === undefined ? undefined : from.part(id)),
@@ -88,8 +97,9 @@ export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts 
 }
 
 /**
- * Finds the part of a call that waits for an approval. Only the attempt that asked has the call that
- * runs; other items may repeat its id. The call of a sub-agent is on another log.
+ * Returns the id of the part with a call that waits for an approval. Several items may contain the
+ * same call id, but only the attempt that asked has the call that runs. Returns undefined for a
+ * call of a sub-agent, because it is in another log.
  */
 export function findCall({ items }: FoldState, asked: AskedApproval): PartId | undefined {
   const { toolCallId, turn, attempt, from } = asked;
@@ -108,10 +118,10 @@ export function findCall({ items }: FoldState, asked: AskedApproval): PartId | u
 
 type Results = ReadonlyMap<string, PartId>;
 
-// Caches the results of chunks, which never change.
+// Caches the results of chunks, because chunks never change.
 const known = new WeakMap<readonly ItemState[], Results>();
 
-/** Finds the part that contains, or will contain, the result of a tool call. */
+/** Returns the id of the part that contains, or will contain, the result of a tool call. */
 function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
   const streaming = open.findLast(
     ({ begin }) => begin.kind === 'tool_result' && begin.toolCallId === toolCallId,

@@ -1,12 +1,12 @@
 import type { AgentEvent, Attempt, ItemId, JsonObject, JsonValue } from '@millrace/core';
 import { type Notice, noticeOf } from './notice.ts';
 
-/** No attempt has more items. */
+/** The number of latest items that are kept. No attempt has more items. */
 const maxItems = 64;
 
 /**
  * Collects facts that the fold of the content does not keep: calls, notices, queued messages and
- * the start of the run. Entries are immutable, so that an unchanged entry keeps its identity.
+ * the start of the run. Entries are immutable, so an unchanged entry stays the same object.
  */
 export class FactIndex {
   #through = 0;
@@ -14,7 +14,7 @@ export class FactIndex {
   #notices: readonly Notice[] = [];
   #queued: readonly QueuedMessage[] = [];
   #runStartedAt: number | undefined;
-  /** The latest items. They show where a notice about a superseded attempt belongs. */
+  /** The latest items. They are used to place a notice about a superseded attempt. */
   #items: readonly (Attempt & { readonly id: ItemId })[] = [];
 
   get notices(): readonly Notice[] {
@@ -26,7 +26,7 @@ export class FactIndex {
     return this.#queued;
   }
 
-  /** Undefined if no run is in progress. */
+  /** The time at which the run started. Undefined if no run is in progress. */
   get runStartedAt(): number | undefined {
     return this.#runStartedAt;
   }
@@ -101,12 +101,15 @@ export class FactIndex {
   }
 }
 
-/** Excludes deltas, which are frequent and contain nothing that this index stores. */
+/**
+ * Returns true if an event is a fact. Deltas are frequent and contain nothing that this index
+ * stores.
+ */
 function isFact({ type }: AgentEvent): boolean {
   return !type.endsWith('_delta') && !type.startsWith('part_') && type !== 'tool_execution_update';
 }
 
-/** The state of a tool call besides its result. Each change creates a new object. */
+/** The state of a tool call without its result. Each change creates a new object. */
 export interface CallFacts {
   readonly startedAt?: number;
   readonly finishedAt?: number;
@@ -114,7 +117,7 @@ export interface CallFacts {
   readonly summary?: string;
   /** The session of the sub-agent, if the call runs one. */
   readonly child?: string;
-  /** The run was stopped while the call was running. */
+  /** True if the run was stopped while the call was running. */
   readonly isStopped?: boolean;
   readonly outcome?: 'completed' | 'discarded' | 'lost';
   readonly rejected?: { readonly code: string; readonly message: string };
@@ -122,14 +125,14 @@ export interface CallFacts {
     readonly decision: 'allow' | 'deny';
     readonly reason?: string | undefined;
     readonly by?: string | undefined;
-    /** The input that replaced the original one. */
+    /** The input that the user entered instead of the original one. */
     readonly input?: JsonValue | undefined;
   };
 }
 
 /**
- * Returns what an event tells about a tool call. Returns undefined if the event changes nothing
- * that is shown about a call.
+ * Returns the facts about a tool call in an event. Returns undefined if the event contains none
+ * that the page shows.
  */
 function callFactsOf(event: AgentEvent): CallFacts | undefined {
   switch (event.type) {

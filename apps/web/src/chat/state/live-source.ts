@@ -4,8 +4,8 @@ import type { ChatSource } from './chat-source.ts';
 import { FactIndex } from './fact-index.ts';
 
 /**
- * The current state of a task. It reads facts from the events of the handle, so it must be created
- * before any other listener of the handle.
+ * The current state of a task. It reads facts from the events of the task handle. So create it
+ * before you add any other listener to the handle.
  */
 export class LiveSource implements ChatSource {
   readonly handle: TaskHandle;
@@ -65,7 +65,7 @@ export class LiveSource implements ChatSource {
     };
   };
 
-  /** Reads events until they end. A session that continues later is read again. */
+  /** Reads events until they end. If the session continues later, it is called again. */
   #read(): void {
     const { state } = this.handle.snapshot().connection;
     if (this.#isReading || state === 'ended' || state === 'failed') return;
@@ -79,17 +79,21 @@ export class LiveSource implements ChatSource {
         if (this.facts.add(event)) this.#notifySoon();
       }
     } catch {
-      // The connection reports the error.
+      // The state of the connection contains the error, so the error is ignored here.
     } finally {
       this.#isReading = false;
     }
   }
 
-  /** Notifies once for all facts that arrive together. A long session has thousands of facts. */
+  /**
+   * Notifies the listeners once for all facts that arrive together, because a long session has
+   * thousands of facts.
+   */
   #notifySoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // The handle notifies its listeners after catching up. They then read all facts at once.
+      // After catching up, the handle notifies its listeners itself. They then read all facts at
+      // once.
       if (!this.handle.snapshot().isCatchingUp) this.#notify();
     });
   }
@@ -99,10 +103,13 @@ export class LiveSource implements ChatSource {
   }
 }
 
-/** A user may return soon, for example after going back in the history. */
+/**
+ * How long a source without listeners is kept. A user may return soon, for example with the back
+ * button.
+ */
 const lingerMs = 10_000;
 
-/** Keeps one source for each task while it has listeners, and a little longer. */
+/** Keeps one source for each task. A source is kept while it has listeners, and a little longer. */
 export class LiveSources {
   readonly #client: Client;
   readonly #sources = new Map<string, LiveSource>();

@@ -4,7 +4,7 @@ import type { AgentEvent, ItemId, Stop } from '@millrace/core';
 export interface Notice {
   /** The offset of the record. */
   readonly id: number;
-  /** The item before the notice; undefined at the start. */
+  /** The item before the notice. Undefined if the notice is at the start. */
   readonly after: ItemId | undefined;
   readonly time: number;
   readonly look: 'plain' | 'warn' | 'bad';
@@ -15,7 +15,7 @@ export interface Notice {
 
 type NoticeText = Pick<Notice, 'look' | 'text' | 'detail'>;
 
-/** Returns the notice for an event; undefined if the event needs none. */
+/** Returns the notice for an event. Returns undefined if the event needs none. */
 export function noticeOf(event: AgentEvent): NoticeText | undefined {
   switch (event.type) {
     case 'error_reported':
@@ -57,7 +57,9 @@ function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-/** The notice for a run that ended abnormally and whose reason was not reported before. */
+/**
+ * Returns the notice for a run that ended abnormally, if no earlier notice has reported the reason.
+ */
 function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
   switch (reason) {
     case 'length':

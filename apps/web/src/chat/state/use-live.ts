@@ -8,7 +8,7 @@ export function useConnection(live: LiveSource): Connection {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().connection);
 }
 
-/** The task as the server reports it; undefined until the first report. */
+/** Returns the task as the server reported it last. Returns undefined until the first report. */
 export function useTaskRow(live: LiveSource): Task | undefined {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().task);
 }
@@ -22,7 +22,10 @@ export function useHasEnded(live: LiveSource): boolean {
   return state === 'ended' || state === 'failed' || isClosed(row?.status);
 }
 
-/** The title of a session, from its own stream or, until that arrives, from the list. */
+/**
+ * Returns the title of a session. It comes from the session's stream, or from the list until the
+ * stream has sent it.
+ */
 export function useTaskTitle(live: LiveSource): string {
   const listed = useListedTask(live.id);
   const task = useTaskRow(live) ?? listed;

@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import type { ChatSource } from './chat-source.ts';
 
-// Rows are unmounted while the user scrolls. This map keeps which parts are unfolded.
+// Stores which parts the user has unfolded, because rows are unmounted while the user scrolls.
 const chosen = new Map<string, boolean>();
 const maxChosen = 5000;
 
 /**
- * Returns whether a part is unfolded, and a function to change it. The first value is kept until
- * the user changes it.
+ * Returns whether a part is unfolded, and a function to change that. The initial value is kept
+ * until the user changes it.
  */
 export function useUnfolded(
   { id: task }: Pick<ChatSource, 'id'>,

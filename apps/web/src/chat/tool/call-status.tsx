@@ -13,12 +13,15 @@ export type CallStatus =
   | 'rejected';
 
 export interface CallStatusInput {
-  /** The arguments are still streaming. */
+  /** True while the arguments are streaming. */
   readonly isOpen: boolean;
   readonly isAsked: boolean;
   readonly facts: CallFacts | undefined;
   readonly result: Part | undefined;
-  /** A run is in progress or waits for an approval, so a missing result may still arrive. */
+  /**
+   * True if a run is in progress or waits for an approval, so that a missing result may still
+   * arrive.
+   */
   readonly isLive: boolean;
 }
 

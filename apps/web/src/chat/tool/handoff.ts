@@ -1,7 +1,8 @@
 import { type JsonValue, type Part, parseJson } from '@millrace/core';
 
 /**
- * The agent that received a hand-off call of the OpenAI Agents SDK; undefined for all other calls.
+ * Returns the agent that received a hand-off call of the OpenAI Agents SDK. Returns undefined for
+ * all other calls.
  */
 export function handoffTarget(name: string, result: Part | undefined): string | undefined {
   if (!name.startsWith('transfer_to_') || result?.kind !== 'tool_result' || result.isError) return;
@@ -9,7 +10,10 @@ export function handoffTarget(name: string, result: Part | undefined): string | 
   return parsed.ok ? exactTexts(parsed.value, ['assistant'])?.[0] : undefined;
 }
 
-/** The source and target of a hand-off that was reported without a call. */
+/**
+ * Returns the source and the target of a hand-off that was reported without a call. Returns
+ * undefined for other values.
+ */
 export function parseHandoff(value: JsonValue): readonly string[] | undefined {
   if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
   return exactTexts(value['handoff'], ['from', 'to']);

@@ -8,15 +8,15 @@ import './input-view.css';
 export interface InputViewProps {
   readonly name: string;
   readonly input: JsonValue | undefined;
-  /** The arguments as they were streamed. Shown if the input is not an object. */
+  /** The arguments as they were streamed. They are shown if the input is not an object. */
   readonly text: string;
-  /** The input is still streaming. */
+  /** True while the input is streaming. */
   readonly isOpen?: boolean;
-  /** Shows everything at once, and exactly. The caller limits the length. */
+  /** If true, shows the exact input in full. The caller limits the length. */
   readonly isWhole?: boolean;
 }
 
-/** Shows all fields of a tool input. The change of a file is shown as a diff. */
+/** Shows all fields of a tool input. A change of a file is shown as a diff. */
 export function InputView(props: InputViewProps) {
   const { name, input, text, isOpen = false, isWhole = false } = props;
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
@@ -68,15 +68,15 @@ function InputText(props: Pick<InputViewProps, 'input' | 'text' | 'isWhole'>) {
 }
 
 /**
- * A text is shown without quotes, unless it is empty or looks like another value: the text `1` is
- * shown as `"1"`.
+ * Returns a value as text. A string is shown without quotes, unless it is empty or looks like
+ * another value. For example, the string `1` is shown as `"1"`.
  */
 function valueText(value: JsonValue): string {
   const isPlain = typeof value === 'string' && value !== '' && !isShownJson(value);
   return isPlain ? value : JSON.stringify(value, null, 1);
 }
 
-/** Returns true if another value is shown with exactly this text. */
+/** Returns true if a text looks exactly like the JSON of another value. */
 function isShownJson(text: string): boolean {
   const parsed = parseJson(text);
   return parsed.ok && JSON.stringify(parsed.value, null, 1) === text;

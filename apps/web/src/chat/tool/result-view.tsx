@@ -11,9 +11,9 @@ import './result-view.css';
 export interface ResultViewProps {
   readonly source: ChatSource;
   readonly part: ToolResultPart;
-  /** The result is progress output and still grows. */
+  /** True if the result is progress output that still grows. */
   readonly isOpen: boolean;
-  /** The user stopped the call, so an error result is expected. */
+  /** True if the user stopped the call. An error result is then expected. */
   readonly isStopped?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
   );
 }
 
-/** The length that is shown at each level. More would freeze the page. */
+/** Returns the length that is shown at a level. More would freeze the page. */
 const lengthAt = (level: number) => (level === 0 ? 8000 : 100_000 * 10 ** (level - 1));
 
 /** Shows the end of progress output, and the start of a result. */

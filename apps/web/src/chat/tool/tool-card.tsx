@@ -35,7 +35,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const isAsked = useSourceValue(source, useIsAsked(toolCallId));
   const isLive = useSourceValue(source, selectIsLive);
   const status = callStatus({ isOpen, isAsked, facts, result, isLive });
-  // Images are visible at once, so the card is unfolded.
+  // A card with images starts unfolded, so that the images are visible at once.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
   const isGoingOn = !isFinalStatus[status];
   const [isUnfolded, setUnfolded] = useUnfolded(source, partId, isGoingOn || hasMedia);
@@ -137,7 +137,7 @@ function ToolInput({
 
 const summaryFields = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
 
-/** One line that describes the call best. */
+/** Shows one line that describes the call best. */
 function ToolSummary({
   part,
   facts,
@@ -168,8 +168,8 @@ function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
 }
 
 /**
- * The session of a sub-agent. It is a link only if the server has a task for it, because other
- * sessions have no page.
+ * Shows the session of a sub-agent. It is a link only if the server has a task for it, because
+ * other sessions have no page.
  */
 export function ChildSession({ id }: { readonly id: string }) {
   const task = useListedTask(id);
@@ -182,10 +182,10 @@ export function ChildSession({ id }: { readonly id: string }) {
   );
 }
 
-/** Longer arguments are shown as text while they stream. */
+/** Maximum length of arguments that are parsed while they stream. Longer ones are shown as text. */
 const maxLength = 50_000;
 
-/** Returns the input that can be parsed so far; undefined if nothing can be parsed yet. */
+/** Returns the input as far as it can be parsed. Returns undefined if nothing can be parsed yet. */
 function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
   const [reader] = useState(() => new IncrementalJson());
   if (part.input !== undefined && !isOpen) return part.input;

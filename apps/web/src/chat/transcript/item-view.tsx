@@ -38,7 +38,10 @@ export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
   }
 });
 
-/** The changed input of a guardrail, or the summary of a compaction. */
+/**
+ * Returns the title of a context item, which is the summary of a compaction or the changed input of
+ * a guardrail.
+ */
 function contextTitle({ metadata }: ItemHead): string {
   const isChange = metadata?.['guardrail'] === true;
   return isChange ? 'What the model got instead' : 'Summary of earlier messages';
@@ -131,7 +134,7 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
   );
 }
 
-/** The text of an item, without reasoning and tool calls. */
+/** Returns the text of an item, without reasoning and tool calls. */
 function itemText(source: ChatSource, { partIds }: ItemHead): string {
   const parts = partIds.map((id) => source.part(id));
   const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));

@@ -16,7 +16,9 @@ export interface PartViewProps {
   readonly id: PartId;
 }
 
-/** Shows one part. It renders with each piece while the part streams, and not after its end. */
+/**
+ * Shows one part. It renders with each delta while the part streams, and not after the part's end.
+ */
 export const PartView = memo(function PartView({ source, id }: PartViewProps) {
   const part = usePart(source, id);
   const isOpen = useSourceValue(
@@ -42,7 +44,7 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
     case 'media':
     case 'file':
       return isOpen ? null : <MediaView source={source} part={part} />;
-    // The tool card of the call shows the result.
+    // The result is not shown here, because the tool card of the call shows it.
     case 'tool_result':
       return null;
   }
@@ -90,7 +92,10 @@ function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
   );
 }
 
-/** A one-line preview: the latest text while it streams, the first text afterwards. */
+/**
+ * Returns a one-line preview. It is the latest text while the text streams, and the first text
+ * afterwards.
+ */
 function preview(text: string, isOpen: boolean): string {
   const near = isOpen ? text.slice(-160) : text.slice(0, 160);
   return near.replaceAll(/[*_#`\s]+/g, ' ').trim();
@@ -101,7 +106,7 @@ export interface StructuredViewProps {
   readonly isOpen: boolean;
 }
 
-/** Structured data: a sentence for a hand-off, JSON for everything else. */
+/** Shows structured data: a hand-off as a sentence, everything else as JSON. */
 export function StructuredView({ value, isOpen }: StructuredViewProps) {
   const [from, to] = parseHandoff(value) ?? [];
   if (from === undefined || to === undefined)

@@ -19,7 +19,9 @@ import type { Notice } from '../state/notice.ts';
 
 interface TranscriptViewProps {
   readonly source: ChatSource;
-  /** The number of messages that the user sent. Each new message scrolls to the end. */
+  /**
+   * The number of messages that the user has sent. When it changes, the list scrolls to the end.
+   */
   readonly sentCount?: number | undefined;
   /** The text for an empty conversation. Default: none. */
   readonly emptyText?: string | undefined;
@@ -109,7 +111,9 @@ type Row =
 const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 const selectNotices = ({ facts }: ChatSource) => facts.notices;
 
-/** The rows of the list. The same array until an item or a notice is added or removed. */
+/**
+ * Returns the rows of the list. It is the same array until an item or a notice is added or removed.
+ */
 function useRows(source: ChatSource): readonly Row[] {
   const ids = useSourceValue(source, selectItemIds);
   const notices = useSourceValue(source, selectNotices);
@@ -125,7 +129,7 @@ function rowsOf(
   const rowsAfter = (id: ItemId | undefined) =>
     (after.get(id) ?? []).map((notice): Row => ({ type: 'notice', key: `n${notice.id}`, notice }));
   const rows = ids.flatMap((id): readonly Row[] => {
-    // The tool card of a call shows its result.
+    // Items of tools are not shown, because the tool card of a call shows its result.
     const isShown = source.item(id)?.kind !== 'tool';
     const own: readonly Row[] = isShown ? [{ type: 'item', key: `i${id}`, id }] : [];
     return [...own, ...rowsAfter(id)];
@@ -133,10 +137,12 @@ function rowsOf(
   return [...rowsAfter(undefined), ...rows];
 }
 
-/** Maximum distance from the end that still counts as the end. */
+/**
+ * Maximum distance from the end, in pixels, at which the list still counts as scrolled to its end.
+ */
 const nearPx = 48;
 
-/** Events with which a user scrolls. */
+/** The events with which a user scrolls. */
 const scrollInputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 interface StickyEnd {
@@ -162,8 +168,8 @@ function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): Sti
     const { current: element } = scroller;
     if (element === null) return;
     let last = { top: element.scrollTop, height: element.scrollHeight };
-    // Measuring rows also moves the scroll position. Only user input may stop the list from
-    // following.
+    // Measuring rows also changes the scroll position, so only a scroll by the user may stop the
+    // list from following new content.
     let isUserScrolling = false;
     const onScrollInput = () => {
       isUserScrolling = true;

@@ -18,8 +18,8 @@ const colorRule = 'color-contrast';
 const withoutColors = { rules: { [colorRule]: { enabled: false } } };
 
 /**
- * The page in light mode, in dark mode and on a phone. Dark mode changes only the colors; a phone
- * changes everything else.
+ * The page in light mode, in dark mode and on a phone. Dark mode changes only the colors, so only
+ * they are checked there. The phone changes the layout, so everything except the colors is checked.
  */
 const modes = [
   { colorScheme: 'light', width: 1280, height: 800, run: {} },
@@ -27,7 +27,7 @@ const modes = [
   { colorScheme: 'light', width: 390, height: 844, run: withoutColors },
 ] as const;
 
-/** Resolves after the page was painted. */
+/** Resolves after the browser has painted the page. */
 const nextFrame = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
 /** Returns the serious and critical violations that axe finds, in all modes. */

@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
 /**
  * Builds the page as it is shipped, once for all tests of a run, and returns its folder. A fresh
- * clone has none, and a rebuild would break the page for other processes that serve it.
+ * clone has no built page, and a rebuild in place would break the page for other processes that
+ * serve it.
  */
 export function builtPage(): string {
   return buildOnce('millrace-page', build);

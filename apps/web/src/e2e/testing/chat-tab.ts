@@ -44,12 +44,15 @@ export class ChatTab {
     return new URL(this.page.url()).pathname;
   }
 
-  /** Returns the last counted word on the page. */
+  /** Returns the number of the last counted word on the page. */
   lastCount(): Promise<number> {
     return this.page.evaluate(() => (globalThis as unknown as Watched).lastCount());
   }
 
-  /** Waits until the page shows at least this many words. Returns the last one. */
+  /**
+   * Waits until the page shows at least this many counted words. Returns the number of the last
+   * one.
+   */
   async waitForCount(minimum: number): Promise<number> {
     const hasCount = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
     await this.page.waitForFunction(hasCount, minimum);
@@ -62,8 +65,8 @@ export class ChatTab {
   }
 
   /**
-   * Unfolds reasoning or a tool card if it is folded. Parts that streamed when they appeared are
-   * unfolded already.
+   * Unfolds reasoning or a tool card if it is folded. Parts that appeared while they streamed are
+   * already unfolded.
    */
   async unfold(name: RegExp): Promise<void> {
     const head = this.page.getByRole('button', { name });
@@ -99,7 +102,7 @@ export class ChatTab {
     await this.page.mouse.up();
   }
 
-  /** Steps record by record until this word is the last one. */
+  /** Steps record by record until the word with this number is the last one. */
   async stepTo(word: number): Promise<void> {
     await this.slider.focus();
     for (let at = await this.lastCount(); at !== word; at = await this.lastCount())

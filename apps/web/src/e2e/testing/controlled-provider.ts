@@ -13,9 +13,9 @@ interface ControlledProviderOptions {
 }
 
 /**
- * The demo model with three more commands. `count` streams `w1 w2 w3 …` until the test sends
- * `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads. `write`
- * calls the write tool once for each following line, which is JSON.
+ * Creates the demo model with three more commands. `count` streams `w1 w2 w3 …` until the test
+ * sends `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads.
+ * `write` calls the write tool once for each following line, which is JSON.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -59,7 +59,7 @@ function contentFor(
 const hostilePath = '"><img src=x onerror=globalThis.ran=1>\u202E';
 const allPayloads = () => hostilePayloads.map(({ text }) => text).join('\n\n');
 
-/** Stops tests that never send `enough`. */
+/** Maximum number of words. It stops the model if a test never sends `enough`. */
 const maxCount = 100_000;
 
 function* counted(writer: DeltaWriter, command: () => ModelCommand): Generator<void> {

@@ -7,8 +7,8 @@ import { miller, runnerOf } from '../../../../../packages/openai-agents/src/test
 import { builtPage } from './built-page.ts';
 
 /**
- * A server with an agent of the OpenAI Agents SDK that has a tool and a hand-off. It is served as a
- * sync and as an async agent.
+ * A server with an agent of the OpenAI Agents SDK. The agent has a tool and a hand-off, and is
+ * served as a sync agent and as an async agent.
  */
 export class HandoffServer {
   readonly model = new PausingProvider();
@@ -66,7 +66,7 @@ export class HandoffServer {
   }
 }
 
-/** The model pauses after this character. */
+/** The character after which the model pauses. */
 const pauseMark = '…';
 
 /**

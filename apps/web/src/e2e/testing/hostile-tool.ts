@@ -7,7 +7,9 @@ const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
 
-/** Types of documents that could run scripts, and types that only look like sounds and films. */
+/**
+ * Types of documents that could run scripts, and types that only look like audio and video types.
+ */
 export const documentTypes: readonly string[] = [
   ...['text/html', 'TEXT/HTML', 'text/html; charset=utf-8', 'application/xhtml+xml', 'text/xml'],
   ...['application/xml', 'image/svg+xml', 'image/svg+xml;charset=utf-8', 'application/pdf'],
@@ -15,12 +17,12 @@ export const documentTypes: readonly string[] = [
   ...['audio/html', 'video/svg+xml', 'application/json', '', 'text/javascript'],
 ];
 
-/** The name of the file of a type in `documentTypes`. */
+/** Returns the name of the file with a type of `documentTypes`. */
 export function documentName(type: string): string {
   return `document ${documentTypes.indexOf(type)}`;
 }
 
-/** Returns all hostile payloads, with files whose names and types are hostile too. */
+/** A tool that returns all hostile payloads. The names and types of its files are hostile too. */
 export const hostileTool: Tool = defineTool({
   name: 'hostile',
   description: 'Returns hostile content',

@@ -17,7 +17,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The path of Chromium; undefined if it is not installed. */
+/** Returns the path of Chromium. Returns undefined if it is not installed. */
 export function chromiumPath(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
@@ -46,7 +46,7 @@ export async function sharedChromium(): Promise<Browser> {
 }
 
 /**
- * Like `describe`, for tests in a real browser. Without Chromium the tests are skipped with a
+ * Returns `describe` for tests in a real browser. Without Chromium, these tests are skipped with a
  * message.
  */
 export function describeInChromium(): SuiteAPI {

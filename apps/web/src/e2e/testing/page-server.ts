@@ -11,7 +11,7 @@ import type { ModelCommand } from './controlled-provider.ts';
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 
 /**
- * The page's server as a separate process. A test can kill it and restart it with the same data.
+ * The page's server in a separate process. A test can kill it and restart it with the same data.
  */
 export class PageServer {
   readonly #folder: string;
@@ -24,7 +24,9 @@ export class PageServer {
     this.#token = token;
   }
 
-  /** With a token, the server requires it. Default: no token is required. */
+  /**
+   * Starts a server. If a token is given, the server requires it. Default: no token is required.
+   */
   static async start(token?: string): Promise<PageServer> {
     const server = new PageServer(await mkdtemp(join(tmpdir(), 'millrace-page-')), token);
     await server.restart();
@@ -35,7 +37,9 @@ export class PageServer {
     return this.#url;
   }
 
-  /** Starts the process with the same files. From the second start on, it uses the same port. */
+  /**
+   * Starts the process with the same data. From the second start on, it also uses the same port.
+   */
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
     const token = this.#token === undefined ? [] : ['8', this.#token];

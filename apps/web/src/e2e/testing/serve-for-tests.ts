@@ -1,6 +1,6 @@
 // Serves the page with data in a folder, for tests that kill and restart the process. Usage:
-// serve-for-tests.ts <port> <page> <data>. It sends its URL to the parent process and receives
-// commands from it.
+// serve-for-tests.ts <port> <page> <data>. The process sends its URL to the parent process and
+// receives commands from it.
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
@@ -16,7 +16,7 @@ let command: ModelCommand = 'go';
 process.on('message', (next: ModelCommand) => {
   command = next;
 });
-// The process ends with the test that started it.
+// The process ends when the test that started it disconnects or ends.
 process.on('disconnect', () => process.exit());
 
 const log = sqliteLog({ path: join(data, 'log.db') });

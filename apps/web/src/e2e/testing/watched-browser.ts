@@ -3,8 +3,8 @@ import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { ChatTab } from './chat-tab.ts';
 
 /**
- * Records violations of the content security policy, and checks in each frame that the counted
- * words are in order.
+ * The script that watches each page. It records violations of the content security policy. In each
+ * frame, it also checks that the counted words are in order.
  */
 const watcher = `
 globalThis.refused = [];
@@ -41,7 +41,7 @@ export class WatchedBrowser {
     options: BrowserContextOptions = {},
   ): Promise<WatchedBrowser> {
     const context = await browser.newContext({ baseURL: url, ...options });
-    // Limits all waits, so that a hanging test fails with the name of the missing element.
+    // All waits are limited, so that a hanging test fails with the name of the missing element.
     context.setDefaultTimeout(patientMs(20_000));
     const watched = new WatchedBrowser(context, url);
     await context.addInitScript(watcher);
@@ -62,7 +62,7 @@ export class WatchedBrowser {
     return new ChatTab(page);
   }
 
-  /** All faults of all pages so far. */
+  /** Returns all faults of all pages so far. */
   async allFaults(): Promise<readonly string[]> {
     const reports = await Promise.all(
       this.context.pages().map((page) =>

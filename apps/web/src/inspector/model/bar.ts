@@ -3,7 +3,8 @@ import type { Fact } from '@millrace/core';
 export type BarKind = 'run' | 'turn' | 'attempt' | 'tool' | 'agent' | 'approval' | 'retry' | 'span';
 
 /**
- * `gone`: the bar was superseded or does not count. `wait`: it waits for the user or for a retry.
+ * How a bar looks. `gone`: the activity was superseded or has no effect. `wait`: it waits for the
+ * user or for a retry.
  */
 type BarTone = 'plain' | 'bad' | 'gone' | 'wait';
 
@@ -11,33 +12,39 @@ type BarTone = 'plain' | 'bad' | 'gone' | 'wait';
 export interface Bar {
   readonly key: string;
   readonly kind: BarKind;
-  /** The nesting level. */
+  /** The nesting level. 0 is the top level. */
   readonly depth: number;
   readonly label: string;
   readonly detail: string | undefined;
-  /** In ms since 1970. */
+  /** When the activity started, in ms since 1970. */
   readonly start: number;
   /** When the first content arrived, for example the first token of an attempt. */
   readonly firstContentAt: number | undefined;
-  /** Undefined while the activity continues. */
+  /** When the activity ended. Undefined while it continues. */
   readonly end: number | undefined;
   readonly tone: BarTone;
-  /** The offset of the first record; undefined for spans, which are not in the log. */
+  /** The offset of the first record. Undefined for spans, because they are not in the log. */
   readonly offset: number | undefined;
   readonly endOffset: number | undefined;
   /** The session of the sub-agent. Undefined if the bar is not a sub-agent. */
   readonly child: string | undefined;
-  /** The span id that child spans name as their parent. Missing if the run belongs to no trace. */
+  /**
+   * The span id of the activity. Child spans contain it as their parent. Undefined if the run
+   * belongs to no trace.
+   */
   readonly spanId?: string | undefined;
-  /** The trace of a run. */
+  /** The trace id of a run. Undefined if the run belongs to no trace. */
   readonly traceId?: string | undefined;
-  /** The parent of a span, if that parent is not a span of the agent. */
+  /**
+   * The id of a span's parent, if that parent is not itself a reported span. It can be a run, turn,
+   * attempt or tool.
+   */
   readonly parentSpanId?: string | undefined;
 }
 
 type StopFact = Extract<Fact, { type: 'run_finished' | 'turn_finished' | 'response_finished' }>;
 
-/** The reason of the end, with the provider's own term if it differs. */
+/** Returns the reason of the end. If the provider's own term differs, it is included. */
 export function stopText({ stop }: StopFact): string {
   const more = [stop.raw, stop.cause].filter((word) => word !== undefined && word !== stop.reason);
   return more.length === 0 ? stop.reason : `${stop.reason} (${more.join(', ')})`;

@@ -5,7 +5,10 @@ import { pageClock } from '../../design/time.tsx';
 import { SessionModel } from './session-model.ts';
 import { type RecordsStatus, SessionReader } from './session-reader.ts';
 
-/** A snapshot of a session. Each change creates a new object, but the model itself is mutable. */
+/**
+ * A snapshot of a session. Each change creates a new snapshot, but all of them share the same
+ * mutable model.
+ */
 export interface InspectedState {
   readonly model: SessionModel;
   readonly count: number;
@@ -20,7 +23,10 @@ interface InspectedSessionOptions {
   readonly clock: Clock;
 }
 
-/** Reads a session's records while it has listeners: first all existing records, then new ones. */
+/**
+ * Reads a session's records while it has listeners. It reads all existing records first, and then
+ * new ones.
+ */
 class InspectedSession {
   readonly #options: InspectedSessionOptions;
   readonly #listeners = new Set<() => void>();
@@ -68,7 +74,7 @@ class InspectedSession {
       },
     });
     this.#records = records;
-    // The followed task reports new records first. They are then read from the log.
+    // The task handle reports that there are new records. The records are then read from the log.
     this.#stopFollowing = task.subscribe(() => records.setKnownEnd(task.snapshot().state.through));
     records.start();
   }
@@ -86,7 +92,7 @@ class InspectedSession {
 }
 
 /**
- * Returns the session's records while the component is mounted, and a function to retry after a
+ * Returns the session's records while the component is mounted, and a function that retries after a
  * failure.
  */
 export function useInspectedSession(

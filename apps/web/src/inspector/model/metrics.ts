@@ -7,13 +7,16 @@ interface AttemptMetrics {
   readonly offset: number;
   readonly provider: string | undefined;
   readonly model: string | undefined;
-  /** In ms since 1970. */
+  /** When the attempt started, in ms since 1970. */
   readonly startedAt: number;
   readonly firstContentAt: number | undefined;
   readonly endedAt: number | undefined;
   /** When the last content arrived. */
   readonly lastContentAt: number;
-  /** The number of streamed characters. It estimates the tokens until the usage is reported. */
+  /**
+   * The number of streamed characters. It is used to estimate the tokens until the usage is
+   * reported.
+   */
   readonly characters: number;
   readonly usage: Usage | undefined;
   readonly stop: Stop | undefined;
@@ -34,7 +37,7 @@ export class MetricsCollector {
     if (record.attempt === 0) return;
     const metrics = this.#of(record);
     const { delta, fact, time } = record;
-    // Tool output arrives after the end of the answer and does not count.
+    // Content after the end of the answer is tool output, so it is not counted.
     if (isContent(delta) && metrics.endedAt === undefined) {
       metrics.firstContentAt ??= time;
       metrics.lastContentAt = time;
@@ -86,7 +89,7 @@ export class MetricsCollector {
   }
 }
 
-/** A value over a period. */
+/** A value and the period to which it applies. */
 export interface Point {
   readonly from: number;
   readonly to: number;
@@ -95,7 +98,7 @@ export interface Point {
   readonly text: string;
   readonly offset: number;
   readonly turn: number;
-  /** Of an attempt that was superseded. */
+  /** True if the point belongs to a superseded attempt. */
   readonly isSuperseded: boolean;
 }
 
@@ -103,7 +106,7 @@ interface Series {
   readonly tokensPerSecond: readonly Point[];
   readonly firstTokenMs: readonly Point[];
   readonly context: readonly Point[];
-  /** The total of all attempts so far, in the currency of the first cost. */
+  /** The total cost of all attempts so far, in the currency of the first cost. */
   readonly cost: readonly Point[];
   readonly currency: string | undefined;
 }
@@ -121,12 +124,12 @@ function pointBase({ turn, offset, isSuperseded }: AttemptMetrics) {
   return { turn, offset, isSuperseded };
 }
 
-/** A rough average for English and similar languages. */
+/** The average number of characters per token in English and similar languages. */
 const charactersPerToken = 4;
 
 /**
- * Tokens per second from the first token to the end. The wait before the first token is a separate
- * value.
+ * Returns the tokens per second, from the first token to the end. It excludes the wait before the
+ * first token, which is a separate value.
  */
 function rate(metrics: AttemptMetrics): readonly Point[] {
   const { firstContentAt: from, endedAt, lastContentAt, usage, characters } = metrics;
@@ -146,7 +149,10 @@ function firstToken(metrics: AttemptMetrics): readonly Point[] {
   return [{ from, to, value: to - from, text: `${rounded(to - from)} ms`, ...pointBase(metrics) }];
 }
 
-/** The size of the next request: the tokens that were sent and the tokens of the answer. */
+/**
+ * Returns the size of the context after the attempt: the tokens that were sent and the tokens of
+ * the answer.
+ */
 function context(metrics: AttemptMetrics): readonly Point[] {
   const { usage, startedAt: from, endedAt } = metrics;
   if (usage === undefined) return [];
@@ -155,7 +161,10 @@ function context(metrics: AttemptMetrics): readonly Point[] {
   return [{ from, to: endedAt ?? from, value, text, ...pointBase(metrics) }];
 }
 
-/** Adds decimals exactly. Numbers are used only for drawing. */
+/**
+ * Returns the total cost after each attempt. Costs are added as exact decimals, and converted to
+ * numbers only for drawing.
+ */
 function costs(attempts: readonly AttemptMetrics[]): Pick<Series, 'cost' | 'currency'> {
   const currency = attempts.flatMap(({ usage }) => usage?.costs ?? [])[0]?.currency;
   let sum = '0';
@@ -174,7 +183,7 @@ function rounded(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
 }
 
-/** Returns true if the delta contains content. A begin contains only a name. */
+/** Returns true if the delta contains content. A `begin` delta contains no content, only a name. */
 export function isContent(delta: Delta | undefined): boolean {
   switch (delta?.type) {
     case 'append_text':

@@ -1,7 +1,7 @@
 import type { LogRecord } from '@millrace/core';
 
 /**
- * The indexes of matching records, in order. Each record is checked once, even if records are
+ * The indexes of matching records, in order. Each record is checked once, also if more records are
  * added.
  */
 export class MatchIndex {
@@ -11,7 +11,7 @@ export class MatchIndex {
   #indexes: readonly number[] = [];
   #read = 0;
 
-  /** `matches` receives the records in order until `limit` matches were found. */
+  /** `matches` is called with the records in order, until `limit` matches are found. */
   constructor(
     records: readonly LogRecord[],
     matches: (record: LogRecord) => boolean,
@@ -23,7 +23,7 @@ export class MatchIndex {
   }
 
   /**
-   * The matches among the first `count` records. Returns the same array until there are more
+   * Returns the matches among the first `count` records. It is the same array until there are more
    * matches.
    */
   upTo(count: number): readonly number[] {
@@ -51,7 +51,8 @@ export function includesSorted(indexes: readonly number[], place: number): boole
 }
 
 /**
- * Binary search: the number of entries at the start that match, if all matching entries come first.
+ * Returns the number of entries at the start that match. All matching entries must come first,
+ * because this is a binary search.
  */
 export function partitionPoint(length: number, matches: (index: number) => boolean): number {
   let low = 0;

@@ -28,7 +28,7 @@ export class SessionModel {
     return this.checkpoints.records;
   }
 
-  /** The facts up to an offset. */
+  /** Returns the facts up to an offset. */
   factsUpTo(offset: number): readonly FactRecord[] {
     return this.#facts.slice(0, countUpTo(this.#facts, offset));
   }
@@ -45,24 +45,27 @@ export class SessionModel {
 }
 
 interface CheckpointOptions {
-  /** A state is stored after this many records. It limits the cost of going back. Default: 256. */
+  /**
+   * The number of records between two stored states. It limits the time to compute an earlier
+   * state. Default: 256.
+   */
   readonly interval?: number;
-  /** The fold function. Default: `foldBatch`. Tests pass one that counts. */
+  /** The fold function. Default: `foldBatch`. Tests pass a function that counts its calls. */
   readonly fold?: typeof foldBatch;
 }
 
 /**
- * Computes the state of a session at any record. States share their structure, so storing many is
- * cheap.
+ * Computes the state of a session at any record. It stores some states. That is cheap, because
+ * states share their structure.
  */
 export class Checkpoints {
   readonly records: LogRecord[] = [];
   readonly #interval: number;
   readonly #fold: typeof foldBatch;
-  /** Entry k is the state after k intervals. */
+  /** The stored states. Entry k is the state after k intervals. */
   readonly #states: FoldState[];
   #head: FoldState;
-  /** The last requested state. The next request is usually a little later. */
+  /** The state that was requested last. The next request is usually for a slightly later state. */
   #last: { readonly count: number; readonly state: FoldState };
 
   constructor(session: SessionId, { interval = 256, fold = foldBatch }: CheckpointOptions = {}) {
@@ -84,7 +87,7 @@ export class Checkpoints {
     if (this.records.length % this.#interval === 0) this.#states.push(this.#head);
   }
 
-  /** The state right after this record. */
+  /** Returns the state right after this record. */
   stateAt(offset: number): FoldState {
     const count = countUpTo(this.records, offset);
     if (count === this.records.length) return this.#head;
@@ -97,7 +100,9 @@ export class Checkpoints {
     return state;
   }
 
-  /** Skips an invalid record, so that the records around it stay visible. */
+  /**
+   * Folds one record. An invalid record has no effect, so that the records around it stay visible.
+   */
   readonly #step = (state: FoldState, record: LogRecord): FoldState => {
     const batch = { after: state.through, through: record.offset, records: [record] };
     const folded: Folded = this.#fold(state, batch);
@@ -105,7 +110,10 @@ export class Checkpoints {
   };
 }
 
-/** The number of records up to an offset. Offsets have gaps where a turn was settled. */
+/**
+ * Returns the number of records up to an offset. Settled turns leave gaps between offsets, so the
+ * number can be smaller than the offset.
+ */
 export function countUpTo(records: readonly LogRecord[], offset: number): number {
   return partitionPoint(records.length, (index) => (records[index]?.offset ?? 0) <= offset);
 }

@@ -8,10 +8,10 @@ export interface SessionReaderOptions {
   readonly read: ReadRecords;
   readonly clock: Clock;
   readonly onRecords: (records: readonly LogRecord[]) => void;
-  /** Called when the log changed and must be read again from the start. */
+  /** Called when shown records have changed, so that the log must be read again from the start. */
   readonly onReset: () => void;
   readonly onChange: () => void;
-  /** Maximum number of records, which limits the memory of the page. Default: 200,000. */
+  /** Maximum number of records. It limits the memory of the page. Default: 200,000. */
   readonly maxRecords?: number;
   /** Maximum approximate length of all texts. Default: 64 Mi characters. */
   readonly maxLength?: number;
@@ -40,8 +40,8 @@ export class SessionReader {
   #knownThrough = 0;
   #isBusy = false;
   /**
-   * The log was read to its end once. A later redaction then affects records that were already
-   * shown.
+   * True if the log was read to its end once. A later redaction then affects records that are
+   * already shown.
    */
   #wasCurrent = false;
 
@@ -92,7 +92,7 @@ export class SessionReader {
         if (signal.aborted) return;
         if (batch.through <= this.through) {
           this.#wasCurrent = true;
-          // The reported end may be wrong. The next report starts another read.
+          // The server has fewer records than it reported. The next report starts another read.
           this.#knownThrough = this.through;
           return this.#setStatus({ state: 'current' });
         }
@@ -103,7 +103,7 @@ export class SessionReader {
     }
   }
 
-  /** Returns false if the records exceed the limits. */
+  /** Adds the records of a batch. Returns false if they exceed the limits. */
   #accept({ records, through }: Batch): boolean {
     if (this.#wasCurrent && records.some(({ fact }) => fact?.type === 'item_redacted')) {
       this.#reset();
@@ -111,7 +111,7 @@ export class SessionReader {
     }
     const length = records.reduce((sum, record) => sum + roughLength(record), this.#length);
     const isTooMuch = this.count + records.length > this.#maxRecords || length > this.#maxLength;
-    // The first page is always shown.
+    // The first page is always shown, even if it exceeds the limits.
     if (isTooMuch && this.count > 0) return false;
     this.#length = length;
     this.count += records.length;

@@ -2,17 +2,17 @@ import { partitionPoint } from './record-index.ts';
 
 /** A long period without records. */
 interface Pause {
-  /** When it started, in ms since 1970. */
+  /** When the pause started, in ms since 1970. */
   readonly at: number;
   readonly ms: number;
 }
 
 interface Cut extends Pause {
-  /** The total time that earlier pauses saved. */
+  /** How much shorter the axis is because of earlier pauses, in ms. */
   readonly savedMs: number;
 }
 
-/** Longer pauses are drawn and played as one second. */
+/** Pauses that are longer than this are drawn and played as one second. */
 export const longPauseMs = 5_000;
 const shortPauseMs = 1_000;
 
@@ -60,7 +60,7 @@ export class TimeAxis {
     return plain - cut.savedMs - into * (cut.ms - shortPauseMs);
   }
 
-  /** The time at a position of the axis, in ms since 1970. */
+  /** Returns the time at a position of the axis, in ms since 1970. */
   timeAt(position: number, shortenPauses: boolean): number {
     const plain = this.start + position;
     if (!shortenPauses) return plain;
@@ -72,7 +72,10 @@ export class TimeAxis {
     return plain + cut.savedMs + into * (cut.ms - shortPauseMs);
   }
 
-  /** The index of the last record at or before a position; 0 before the first record. */
+  /**
+   * Returns the index of the last record at or before a position. Returns 0 before the first
+   * record.
+   */
   indexAt(position: number, shortenPauses: boolean): number {
     const isBefore = (index: number) =>
       this.position(this.times[index] ?? 0, shortenPauses) <= position;

@@ -13,16 +13,16 @@ type Change = Partial<Omit<Bar, 'key' | 'kind' | 'depth' | 'start' | 'offset'>>;
 
 /** Computes the bars of a session: runs, turns, attempts, tools, approvals and retries. */
 export class Waterfall {
-  /** In order of their start, so that each bar follows its parent. */
+  /** The bars in the order of their start, so that each bar comes after its parent. */
   readonly #bars = new Map<string, Bar>();
   #runs = 0;
-  /** The current run, if it belongs to a trace. */
+  /** The id of the current run. Undefined if the run belongs to no trace. */
   #tracedRun: RunId | undefined;
-  /** The bars of open approvals. They continue when their turn is parked. */
+  /** The bars of open approvals. They stay open when their turn is parked. */
   readonly #openApprovals = new Map<string, { readonly key: string } & Attempt>();
-  /** The run was stopped. Later tool errors are a result of that. */
+  /** True if the run was stopped. Later tool errors are then a result of the stop. */
   #isStopped = false;
-  /** The open bars of each turn. They end with the turn at the latest. */
+  /** The keys of the open bars of each turn. All of them end at the latest with the turn. */
   readonly #openInTurn = new Map<number, Set<string>>();
 
   get bars(): readonly Bar[] {
@@ -38,7 +38,9 @@ export class Waterfall {
     if (record.fact !== undefined) this.#addFact(record, record.fact);
   }
 
-  /** Creates a bar for an attempt even if the agent reports no model. */
+  /**
+   * Updates the bar of the record's attempt. Creates the bar if the agent does not report a model.
+   */
   #trackAttempt(record: LogRecord): void {
     const { turn, attempt, delta, time } = record;
     const key = attemptKey(turn, attempt);
@@ -102,7 +104,9 @@ export class Waterfall {
     });
   }
 
-  /** Span ids are computed only for traced runs, because other runs have no child spans. */
+  /**
+   * Returns the span id of a bar. Only traced runs get one, because other runs have no child spans.
+   */
   #span(idOf: (run: RunId) => string): Pick<Bar, 'spanId'> {
     return this.#tracedRun === undefined ? {} : { spanId: idOf(this.#tracedRun) };
   }
@@ -141,7 +145,7 @@ export class Waterfall {
   #beginApproval(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
     const { turn, attempt, offset } = record;
     const { toolCallId, name, reason: detail } = fact;
-    // A repeated request for the same call replaces the first one.
+    // A repeated request for the same call replaces the earlier request.
     this.#endApproval(record, toolCallId, {});
     const key = `approval ${toolCallId} ${offset}`;
     const label = `Approval of ${name}`;

@@ -4,14 +4,14 @@ import { duration } from '../../design/time.tsx';
 import type { InspectedState } from '../model/inspected-session.ts';
 import { countUpTo, type SessionModel } from '../model/session-model.ts';
 
-/** The index of the selected record; the last record if `at` is undefined. */
+/** Returns the index of the selected record. If `at` is undefined, that is the last record. */
 export function indexOfMoment(records: readonly LogRecord[], at: number | undefined): number {
   return (at === undefined ? records.length : countUpTo(records, at)) - 1;
 }
 
 type Step = 'record' | 'fact' | 'turn';
 
-/** The next index in a direction: the next record, fact or turn boundary. */
+/** Returns the next index in a direction: the index of the next record, fact or turn boundary. */
 export function stepFrom(
   records: readonly LogRecord[],
   index: number,
@@ -30,14 +30,17 @@ function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean
   return record?.fact?.type === 'turn_started' || record?.fact?.type === 'turn_finished';
 }
 
-/** The moment as text, for example "record 120 of 480, 12.4 s". */
+/** Returns the moment as text, for example "record 120 of 480, 12.4 s". */
 export function momentText({ records, axis }: SessionModel, index: number): string {
   if (records.length === 0) return 'no records';
   const time = axis.times[index] ?? axis.start;
   return `record ${index + 1} of ${records.length}, ${duration(time - axis.start)}`;
 }
 
-/** Called with each move. An undefined `at` means now. The facts end at the same record. */
+/**
+ * Called each time the user selects a moment. An undefined `at` means the current state. The facts
+ * end at the same record as the state.
+ */
 export type OnMoment = (
   at: number | undefined,
   state: FoldState,
@@ -66,7 +69,7 @@ export function useMoment(
     (index: number) => goTo(model.records[Math.max(0, index)]?.offset),
     [goTo, model],
   );
-  // A link or the browser history set `at`, and the caller has no state for it yet.
+  // If a link or the browser history has set `at`, the caller has no state for it yet.
   const isReached = at !== undefined && (model.records[count - 1]?.offset ?? 0) >= at;
   useEffect(() => {
     if (isReached && reported.current !== at) goTo(at);

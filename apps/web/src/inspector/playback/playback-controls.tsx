@@ -21,7 +21,7 @@ interface PlaybackControlsProps {
   readonly onLive: () => void;
 }
 
-/** Buttons to play, pause and step, the speed, and the way back to now. */
+/** The buttons to play, pause and step, to change the speed, and to return to the current state. */
 export function PlaybackControls(props: PlaybackControlsProps) {
   const { player, isLive, isRunning, onToggle, onStart, onStep, onLive } = props;
   return (

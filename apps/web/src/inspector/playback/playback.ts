@@ -7,22 +7,25 @@ export type Speed = 0.5 | 1 | 4 | 20 | 'at once';
 
 export const speeds: readonly Speed[] = [0.5, 1, 4, 20, 'at once'];
 
-/** The records to play, with their positions in time. It may grow during playback. */
+/** The records to play, with their positions in time. The recording may grow during playback. */
 interface Recording {
   readonly length: () => number;
-  /** In ms from the first record. Positions never decrease. */
+  /** Returns the position of a record, in ms from the first record. Positions never decrease. */
   readonly positionOf: (index: number) => number;
 }
 
 interface PlaybackOptions {
   readonly recording: Recording;
   readonly clock: Clock;
-  /** Called with the index of the current record. Records that are due together cause one call. */
+  /**
+   * Called with the index of the current record. If several records are due together, it is called
+   * once.
+   */
   readonly onMove: (index: number) => void;
   readonly onStop: () => void;
 }
 
-/** The interval of a screen with 60 frames per second. */
+/** The time between two frames, at about 60 frames per second. */
 const frameMs = 16;
 
 /** Plays records in order, at their recorded times. */
@@ -30,7 +33,7 @@ export class Playback {
   readonly #options: PlaybackOptions;
   #index = 0;
   #speed: Speed = 1;
-  /** A position of the recording and the clock time at which it was reached. */
+  /** A position of the recording, and the clock time at which playback reached it. */
   #base = { position: 0, now: 0 };
   #stopTimer: (() => void) | undefined;
 

@@ -63,7 +63,7 @@ function Density({
   shortenPauses,
 }: Pick<ScrubberProps, 'model' | 'count' | 'shortenPauses'>) {
   const path = useMemo(() => {
-    // The model is mutable, so `count` shows that it changed.
+    // `count` is a dependency, because the mutable model stays the same object when it changes.
     const heights = count === 0 ? [] : densityOf(model, buckets, shortenPauses);
     return heights.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join('');
   }, [model, count, shortenPauses]);
@@ -94,7 +94,7 @@ function Pauses({
   });
 }
 
-/** The number of records in each bucket of the axis, scaled to 0–1. */
+/** Returns the number of records in each bucket of the axis, scaled to the range 0 to 1. */
 function densityOf(
   { axis, records }: SessionModel,
   buckets: number,

@@ -58,7 +58,7 @@ function Field({ name, children }: { readonly name: string; readonly children: R
   );
 }
 
-/** The most important fields of a fact. */
+/** Shows the most important fields of a fact. */
 function FactFields({ fact }: { readonly fact: Fact }) {
   return (
     <>
@@ -115,7 +115,10 @@ type RequestState =
   | { readonly state: 'ready'; readonly request: PastRequest }
   | { readonly state: 'failed'; readonly message: string };
 
-/** The model request of an attempt. The server rebuilds it when the user unfolds this element. */
+/**
+ * Shows the model request of an attempt. The server rebuilds the request when the user unfolds this
+ * element.
+ */
 export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
   const [request, setRequest] = useState<RequestState>({ state: 'unread' });
   const isRequested = useRef(false);
@@ -126,7 +129,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
     try {
       setRequest({ state: 'ready', request: await readRequest({ turn, attempt }) });
     } catch (error) {
-      // Unfolding the element again retries the request.
+      // The user can unfold the element again to retry the request.
       isRequested.current = false;
       setRequest({
         state: 'failed',

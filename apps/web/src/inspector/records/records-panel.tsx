@@ -16,7 +16,7 @@ export interface RecordsPanelProps {
   readonly readRequest: ReadRequest;
 }
 
-/** The records of the session: search, list and detail. */
+/** The records of the session, with a search field, a list and the selected record. */
 export function RecordsPanel({ model, count, index, onIndex, readRequest }: RecordsPanelProps) {
   const [text, setText] = useState('');
   const [isFacts, setIsFacts] = useState(false);
@@ -27,7 +27,7 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
   const matches = search.upTo(count);
   const listed = list.upTo(count);
   const goNext = (by: 1 | -1) => {
-    // Enter searches for the typed text, even if the deferred search is not done yet.
+    // Enter searches for the typed text, also if the deferred search is not done yet.
     const all = deferredText === text ? matches : searchRecords(records, text).upTo(count);
     const next =
       by > 0 ? all.find((place) => place > index) : all.findLast((place) => place < index);

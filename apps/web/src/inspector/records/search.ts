@@ -5,14 +5,14 @@ import { MatchIndex } from '../model/record-index.ts';
 const maxFound = 10_000;
 
 interface Query {
-  /** Case-insensitive. The text may span several records. */
+  /** The text to find, in lower case. The text may span several records. */
   readonly text: string;
   readonly types: readonly string[];
   readonly tools: readonly string[];
   readonly turn: number | undefined;
 }
 
-/** Parses a query. `type:`, `tool:` and `turn:` are filters; all other words are the text. */
+/** Parses a query. `type:`, `tool:` and `turn:` are filters. All other words are the text. */
 function parseQuery(input: string): Query {
   const words = input
     .toLowerCase()
@@ -30,7 +30,7 @@ function parseQuery(input: string): Query {
   };
 }
 
-/** Finds matching records, also among records that are added later. */
+/** Finds matching records. Records that are added later are searched too. */
 export function searchRecords(records: readonly LogRecord[], input: string): MatchIndex {
   const query = parseQuery(input);
   const { text, types, tools, turn } = query;
@@ -39,10 +39,13 @@ export function searchRecords(records: readonly LogRecord[], input: string): Mat
   return new MatchIndex(records, (record) => matcher.matches(record), isAsked ? maxFound : 0);
 }
 
-/** Receives records in order, because a text may start in one record and end in another. */
+/**
+ * Checks whether records match a query. It must receive the records in order, because a text may
+ * start in one record and end in another.
+ */
 class RecordMatcher {
   readonly #query: Query;
-  /** The last characters of each part. */
+  /** The last characters of each part so far. */
   readonly #tails = new Map<string, string>();
   /** The tool name of each part or call. */
   readonly #tools = new Map<string, string>();

@@ -11,7 +11,7 @@ interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' |
 const noAnswer = 'no data yet';
 const noReport = 'not reported by the provider';
 
-/** Charts of the metrics, on the same axis as the waterfall. */
+/** The charts of the metrics. They have the same axis as the waterfall. */
 export function Charts({ model, count, ...shared }: ChartsProps) {
   const series = useMemo(() => seriesOf(count === 0 ? [] : model.metrics.attempts), [model, count]);
   return (
@@ -55,12 +55,10 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
 interface ChartProps {
   readonly title: string;
   readonly points: readonly Point[];
-  /**
-   * `steps`: each value is valid until the next one. `bars`: each value is valid for its period.
-   */
+  /** `steps`: each value applies until the next one. `bars`: each value applies to its period. */
   readonly form: 'steps' | 'bars';
   readonly series: 1 | 2 | 3 | 4;
-  /** The text if there are no values. */
+  /** The text that is shown if there are no values. */
   readonly emptyText: string;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
@@ -71,7 +69,7 @@ interface ChartProps {
 
 const height = 100;
 
-/** One metric over the visible range. */
+/** Shows one metric in the visible range. */
 function Chart(props: ChartProps) {
   const { title, points, form, series, emptyText } = props;
   const point = pointAt(props);
@@ -93,7 +91,7 @@ function Chart(props: ChartProps) {
   );
 }
 
-/** The last point before the selected moment. */
+/** Returns the last point before the selected moment. */
 function pointAt({ points, now, positionOf }: ChartProps): Point | undefined {
   return points.findLast(({ to }) => positionOf(to) <= now) ?? undefined;
 }

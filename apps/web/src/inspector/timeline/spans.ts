@@ -4,7 +4,9 @@ import type { Bar } from '../model/bar.ts';
 
 const none: readonly Bar[] = [];
 
-/** The spans that agents reported, as bars. They are fetched again when `version` changes. */
+/**
+ * Returns the spans that agents reported, as bars. They are fetched again when `version` changes.
+ */
 export function useSpans(client: Client, taskId: string, version: number): readonly Bar[] {
   const [bars, setBars] = useState(none);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version triggers a new request
@@ -15,17 +17,17 @@ export function useSpans(client: Client, taskId: string, version: number): reado
       .task(taskId)
       .spans({ signal })
       .then((spans) => setBars(spans.length === 0 ? none : spanBars(spans)))
-      // Spans are optional. The log is shown without them.
+      // Spans are optional, so the timeline is shown without them.
       .catch(() => {});
     return () => controller.abort();
   }, [client, taskId, version]);
   return bars;
 }
 
-/** Deeper spans are drawn at this level. */
+/** The maximum nesting level. Deeper spans are drawn at this level. */
 const maxDepth = 6;
 
-/** Converts spans to bars. Each bar follows its parent. */
+/** Converts spans to bars. Each bar comes after its parent. */
 export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
   const known = new Set(spans.map(({ id }) => id));
   const isRoot = ({ parent_id }: SpanInfo) => parent_id === null || !known.has(parent_id);
@@ -61,7 +63,8 @@ function toBar({ id, name, start_time, end_time }: SpanInfo, depth: number): Bar
 }
 
 /**
- * Inserts spans below the run, turn, attempt or tool that they belong to. Other spans come last.
+ * Inserts spans below the run, turn, attempt or tool to which they belong. Spans without such a
+ * parent come last.
  */
 export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readonly Bar[] {
   if (spans.length === 0) return bars;
@@ -77,7 +80,7 @@ export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readon
   return [...placed, ...spansUnder(undefined, 0)];
 }
 
-/** Pairs each span with its root. A root comes before its descendants. */
+/** Pairs each span with its root span. In the list, a root comes before its descendants. */
 function withRoots(spans: readonly Bar[]): readonly { readonly bar: Bar; readonly root: Bar }[] {
   let root: Bar | undefined;
   return spans.map((bar) => {

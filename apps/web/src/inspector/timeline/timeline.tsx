@@ -21,7 +21,7 @@ interface TimelineProps {
   readonly onOffset: (offset: number) => void;
 }
 
-/** Charts and waterfall on one axis. A line marks the selected moment. */
+/** The charts and the waterfall on one axis. A line marks the selected moment. */
 export function Timeline(props: TimelineProps) {
   const { model, count, index, spans, zoom, shortenPauses, positionOf, onOffset } = props;
   const [hasCharts, setHasCharts] = useState(true);
@@ -90,7 +90,7 @@ interface AxisProps {
   readonly model: SessionModel;
 }
 
-/** The time since the first record. It includes pauses that are drawn shortened. */
+/** Shows the time since the first record. The time includes pauses that are drawn shortened. */
 function Ruler({
   window,
   model: { axis },
@@ -122,7 +122,10 @@ function PauseMarks({ window, model, positionOf }: AxisProps & Pick<TimelineProp
   });
 }
 
-/** The trace id of the run at this moment, to find it in a tracing system. */
+/**
+ * Shows the trace id of the run at this moment. With this id, a user can find the run in a tracing
+ * system.
+ */
 function TraceLabel({ bars, offset }: { readonly bars: readonly Bar[]; readonly offset: number }) {
   const run = bars.findLast((bar) => bar.kind === 'run' && (bar.offset ?? 0) <= offset);
   if (run?.traceId === undefined) return null;

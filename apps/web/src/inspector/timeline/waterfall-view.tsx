@@ -22,7 +22,9 @@ export interface WaterfallViewProps {
 
 const rowHeight = 22;
 
-/** The bars of all runs, turns, attempts, tools, sub-agents and spans in the visible range. */
+/**
+ * Shows the bars of all runs, turns, attempts, tools, sub-agents and spans in the visible range.
+ */
 export function WaterfallView(props: WaterfallViewProps) {
   const { model, count, spans, window, positionOf, offset, now, onOffset, onWindow } = props;
   const bars = useMemo(() => (count === 0 ? [] : model.waterfall.bars), [model, count]);
@@ -34,7 +36,7 @@ export function WaterfallView(props: WaterfallViewProps) {
   const placed = useMemo(() => insertSpans(bars, spans), [bars, spans]);
   const rows = placed.filter(isSeen);
   const list = useRef<VListHandle>(null);
-  // Keeps the bar of the selected moment visible. Spans have no offset.
+  // The bar of the selected moment is kept visible. Spans are skipped, because they have no offset.
   const row = rows.findLastIndex((bar) => bar.offset !== undefined && bar.offset <= offset);
   useEffect(() => {
     if (row >= 0) list.current?.scrollToIndex(row, { align: 'nearest' });
@@ -81,7 +83,7 @@ export interface WaterfallRowProps {
   readonly bar: Bar;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
-  /** The time of the last record. Open bars end there. */
+  /** The time of the last record. A bar without an end is drawn up to this time. */
   readonly end: number;
   readonly isFuture: boolean;
   readonly isChosen: boolean;
@@ -89,7 +91,7 @@ export interface WaterfallRowProps {
   readonly onZoom: () => void;
 }
 
-/** One row: the bar, its duration and its state. */
+/** Shows one row: the bar, its duration and its state. */
 export function WaterfallRow(props: WaterfallRowProps) {
   const { bar, window, positionOf, end, isFuture, isChosen, onChoose, onZoom } = props;
   const { kind, tone, label, detail, firstContentAt } = bar;
@@ -138,12 +140,15 @@ const kindNames: Readonly<Record<Bar['kind'], string>> = {
   span: 'Span',
 };
 
-/** The duration of an open approval is unknown, because the log gets no records meanwhile. */
+/**
+ * Returns the duration as text. The duration of an open approval is unknown, because the log gets
+ * no records meanwhile.
+ */
 function durationText({ kind, start, end }: Bar, until: number): string {
   return kind === 'approval' && end === undefined ? 'waiting' : duration(until - start);
 }
 
-/** The state as text. Sighted users see it as color and pattern. */
+/** Returns the state as texts for screen readers. Other users see it as color and pattern. */
 function stateTexts({ end, tone, kind }: Bar): readonly string[] {
   const texts: string[] = [];
   if (end === undefined) texts.push('in progress');
@@ -168,9 +173,9 @@ export interface LabelPosition {
 }
 
 /**
- * The position of a bar's label. The ends of the bar are in percent. The label is inside the bar if
- * that is the widest space in the row, otherwise on the side with more space. It never crosses an
- * end of its bar.
+ * Returns the position of a bar's label. The ends of the bar are in percent. If the bar is the
+ * widest space in the row, the label is inside the bar. Otherwise it is on the side with more
+ * space. The label never crosses an end of its bar.
  */
 export function labelPosition(barLeft: number, barRight: number): LabelPosition {
   const left = Math.min(100, Math.max(0, barLeft));

@@ -7,13 +7,19 @@ export interface Zoom {
   readonly zoomOut: () => void;
   readonly showAll: () => void;
   readonly isFullRange: boolean;
-  /** The element that receives wheel events: Ctrl zooms, sideways scrolling moves. */
+  /**
+   * The element that receives wheel events. Scrolling with Ctrl zooms, and sideways scrolling moves
+   * the range.
+   */
   readonly ref: RefObject<HTMLDivElement | null>;
 }
 
 const factor = 0.6;
 
-/** The visible range of the axis. It covers the whole session as it grows, until the user zooms. */
+/**
+ * Returns the visible range of the axis, and functions to change it. The range covers the whole
+ * growing session until the user zooms.
+ */
 export function useZoom(lengthMs: number, around: number): Zoom {
   const [chosen, setChosen] = useState<TimeWindow>();
   const ref = useRef<HTMLDivElement>(null);
@@ -61,7 +67,7 @@ export interface TimeWindow {
   readonly to: number;
 }
 
-/** Minimum width of the range. */
+/** Minimum width of the range, in ms. */
 const minMs = 20;
 
 /** Limits a range to the axis and to the minimum width. */
@@ -91,14 +97,17 @@ export function moveWindow({ from, to }: TimeWindow, byMs: number, lengthMs: num
   return fitWindow({ from: from + byMs, to: to + byMs }, lengthMs);
 }
 
-/** A position in percent of the range; below 0 or above 100 if it is outside. */
+/**
+ * Returns a position in percent of the range. It is below 0 or above 100 if the position is outside
+ * the range.
+ */
 export function percentIn({ from, to }: TimeWindow, position: number): number {
   return ((position - from) / (to - from || 1)) * 100;
 }
 
 const steps = [1, 2, 5];
 
-/** Round positions for a ruler. Returns about the wanted number. */
+/** Returns round positions for a ruler, about as many as wanted. */
 export function ticksIn({ from, to }: TimeWindow, wanted: number): readonly number[] {
   const rough = (to - from) / wanted;
   const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));

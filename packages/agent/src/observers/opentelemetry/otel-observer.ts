@@ -14,9 +14,9 @@ export interface OpenTelemetryOptions {
   /** The parent context of runs. Default: the context that is active when a run starts. */
   readonly context?: TraceContext | undefined;
   /**
-   * The `idGenerator` of the tracer's provider. With it, spans have the ids that requests and tools
-   * were sent, even if another process resumes the run. Without it, spans belong to the same trace
-   * but have random ids.
+   * The `idGenerator` of the tracer's provider. With it, spans have the ids that requests and tools got
+   * as their parent, even if another process resumes the run. Without it, spans belong to the same trace
+   * but have random ids. Default: none.
    */
   readonly ids?: RunSpanIds | undefined;
   /** The name of the main agent in spans. Default: the agent's own name. */
@@ -33,26 +33,29 @@ export interface OpenTelemetryObserver {
   end(): void;
 }
 
-/** The exporter of `otlpExporter` has a tracer and ids, so it is accepted as a whole. */
+/**
+ * The names of the options. An exporter from `otlpExporter` has a tracer and ids, so it can be passed as
+ * the options.
+ */
 const optionNames: OptionNames<OpenTelemetryOptions & OtlpExporter> = {
   ...{ tracer: true, context: true, ids: true, agentName: true, recordContent: true },
   ...{ export: true, flush: true, close: true },
 };
 
-/** Maximum number of traced sessions. Beyond it, the oldest one is dropped. */
+/** Maximum number of traced sessions. If there are more, the oldest one is dropped. */
 const maxSessions = 10_000;
 
 /**
  * Creates an observer that traces runs by OpenTelemetry's conventions for generative AI. A run span
- * contains turn spans; a turn span contains attempts and tool executions. A run with a `trace`
- * option continues that trace, in whichever process resumes it.
+ * contains turn spans. A turn span contains attempts and tool executions. A run with a `trace` option
+ * continues that trace, also when another process resumes the run.
  *
  * @example const { observe } = openTelemetryObserver({ tracer: trace.getTracer('my-app') });
  */
 export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTelemetryObserver {
   assertKnownOptions('openTelemetryObserver', options, optionNames);
   const { agentName, recordContent = false } = options;
-  /** Sessions with open spans. */
+  /** The sessions with open spans. */
   const traces = new Map<SessionId, SessionTrace>();
 
   const begin = (session: SessionId): SessionTrace => {
@@ -61,7 +64,8 @@ export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTeleme
     const parent = spans.find((span) => span !== undefined);
     const trace = new SessionTrace(session, { ...options, agentName, recordContent, parent });
     traces.set(session, trace);
-    // Bounds the map, because a session that ends in another process is not reported here.
+    // This bounds the map. A session that ends in another process is not reported here, so its entry
+    // would stay.
     const [oldest = session] = traces.keys();
     if (traces.size > maxSessions) traces.delete(oldest);
     return trace;

@@ -31,8 +31,8 @@ export interface OtlpOptions {
   /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Called about spans that were dropped or refused. Never contains content. Default: they are
-   * ignored.
+   * Called for spans that were dropped or refused. The text never contains content of the session.
+   * Default: such problems are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
 }
@@ -43,24 +43,27 @@ export interface SpanExporter {
   readonly tracer: SpanTracer;
   /** The id source of the tracer. */
   readonly ids: RunSpanIds;
-  /** Sends a span that was created elsewhere. */
+  /** Sends a span that another program or tracer created. */
   export(span: FinishedSpan): void;
 }
 
 /** A span exporter that sends OTLP/JSON. */
 export interface OtlpExporter extends SpanExporter {
-  /** Resolves when all spans so far are sent or dropped. */
+  /** Resolves when all spans that were exported so far are sent or dropped. */
   flush(): Promise<void>;
-  /** Flushes, and accepts no more spans. */
+  /** Sends the queued spans and accepts no more. */
   close(): Promise<void>;
 }
 
 /**
- * Creates an exporter that sends spans to a collector as OTLP/JSON over HTTP, without any
- * OpenTelemetry package. It never blocks a run: spans that cannot be sent in time are dropped.
+ * Creates an exporter that sends spans to a collector as OTLP/JSON over HTTP, without any OpenTelemetry
+ * package. It never blocks a run, because it drops spans that it cannot send in time.
  *
- * @example const otlp = otlpExporter({ url: 'http://localhost:4318', serviceName: 'my-app' });
+ * @example
+ * ```ts
+ * const otlp = otlpExporter({ url: 'http://localhost:4318', serviceName: 'my-app' });
  * const { observe } = openTelemetryObserver(otlp);
+ * ```
  */
 export function otlpExporter(options: OtlpOptions): OtlpExporter {
   assertKnownOptions('otlpExporter', options, {
@@ -102,7 +105,7 @@ export function otlpExporter(options: OtlpOptions): OtlpExporter {
 
 function tracesUrl(given: string | URL): string {
   const url = URL.parse(String(given));
-  // The message does not quote the URL, because it may contain a password.
+  // The message does not quote the URL, because the URL may contain a password.
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new AgentError(
       'bad_option',
@@ -122,7 +125,7 @@ interface SpanQueueOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** After this many attempts the batch is dropped, and the run continues. */
+/** Maximum number of attempts to send a batch. After that, the batch is dropped. */
 const maxTries = 3;
 /** HTTP statuses of a collector that is temporarily overloaded. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -183,7 +186,7 @@ class SpanQueue {
     this.#dropped = 0;
   }
 
-  /** Sends a batch. Returns the problem if it failed. */
+  /** Sends a batch, with retries. Returns a description of the problem if it failed. */
   async #try(batch: readonly FinishedSpan[]): Promise<string | undefined> {
     const { send, clock, everyMs } = this.#options;
     for (let tries = 1; ; tries++) {

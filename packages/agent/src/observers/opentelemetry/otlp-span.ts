@@ -11,11 +11,11 @@ import type { RunSpanIds } from './run-span-ids.ts';
 import { parentSpanOf, type SpanTracer, type TracedSpan } from './timed-span.ts';
 
 const sampled = 1;
-/** Maximum events per span, so that the span of a run of days stays bounded. */
+/** Maximum number of events per span, so that the span of a run that lasts for days stays bounded. */
 const maxEvents = 128;
 
 /**
- * A tracer whose spans are passed to `give` when they end. Spans of unsampled traces are dropped.
+ * Returns a tracer that passes its spans to `give` when they end. Spans of unsampled traces are dropped.
  */
 export function otlpTracer(ids: RunSpanIds, give: (span: FinishedSpan) => void): SpanTracer {
   return {
@@ -98,20 +98,20 @@ function toMs([seconds, nanos]: HrTime): number {
   return seconds * 1000 + nanos / 1_000_000;
 }
 
-/** A span that has ended. Kinds and status codes are those of OpenTelemetry's API. */
+/** A span that has ended. The kinds and status codes have the numbers of OpenTelemetry's API. */
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string | undefined;
   readonly name: string;
-  /** 0 internal, 1 server, 2 client. */
+  /** The kind of the span: 0 internal, 1 server, 2 client. */
   readonly kind: number;
-  /** Milliseconds since 1970. */
+  /** The start of the span, in milliseconds since 1970. */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Attributes;
   readonly events?: readonly SpanEvent[] | undefined;
-  /** 0 unset, 1 OK, 2 error. */
+  /** The status of the span. `code`: 0 unset, 1 OK, 2 error. */
   readonly status?: { readonly code: number; readonly message?: string | undefined } | undefined;
 }
 
@@ -121,15 +121,18 @@ interface SpanEvent {
   readonly attributes: Attributes;
 }
 
-/** Longer texts are cut, because a collector would refuse the whole batch. */
+/**
+ * Maximum length of a text, in characters. Longer texts are cut, because a collector could refuse the
+ * whole batch.
+ */
 const maxTextLength = 32 * 1024;
 
-/** The span in OTLP's JSON encoding. */
+/** Returns the span in OTLP's JSON encoding. */
 export function otlpSpan(span: FinishedSpan): object {
   const { traceId, spanId, parentSpanId, name, kind, startMs, endMs, attributes, status } = span;
   return {
     ...{ traceId, spanId, ...(parentSpanId !== undefined && { parentSpanId }) },
-    // OTLP counts kinds from 1; 0 means unspecified.
+    // OTLP counts kinds from 1, because 0 means unspecified.
     ...{ name, kind: kind + 1, flags: 1 },
     ...{ startTimeUnixNano: nanos(startMs), endTimeUnixNano: nanos(endMs) },
     attributes: otlpAttributes(attributes),
@@ -156,7 +159,7 @@ function otlpValue(value: AttributeValue | null | undefined): object {
   return { arrayValue: { values: (value ?? []).map((one) => otlpValue(one ?? '')) } };
 }
 
-/** As text, because the value exceeds JSON's safe integers. */
+/** Returns the time in nanoseconds. It is a text, because the number exceeds JSON's safe integers. */
 function nanos(timeMs: number): string {
   return String(BigInt(Math.round(timeMs * 1000)) * 1000n);
 }

@@ -2,7 +2,7 @@ import type { NewBytes } from '@millrace/core';
 
 /** The ids for a span that is about to start. */
 export interface SpanIds {
-  /** Used if the span has no parent. */
+  /** The id of the trace. It is used if the span has no parent. */
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -10,12 +10,15 @@ export interface SpanIds {
 const byCrypto = (bytes: NewBytes): Uint8Array => crypto.getRandomValues(bytes);
 
 /**
- * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools received
- * as their parent; all other spans get random ids. Use one object for the tracer provider and the observer.
+ * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools received as
+ * their parent. All other spans get random ids. Use one object for the tracer provider and the observer.
  *
- * @example const ids = new RunSpanIds(); const provider = new BasicTracerProvider({ idGenerator:
- * ids, spanProcessors }); const { observe } = openTelemetryObserver({ tracer:
- * provider.getTracer('my-app'), ids });
+ * @example
+ * ```ts
+ * const ids = new RunSpanIds();
+ * const provider = new BasicTracerProvider({ idGenerator: ids, spanProcessors });
+ * const { observe } = openTelemetryObserver({ tracer: provider.getTracer('my-app'), ids });
+ * ```
  */
 export class RunSpanIds {
   readonly #fill: (bytes: NewBytes) => Uint8Array;
@@ -25,13 +28,14 @@ export class RunSpanIds {
     this.#fill = fill;
   }
 
-  // These are fields instead of methods, because the SDK may call them without `this`.
+  // `generateTraceId` and `generateSpanId` are fields and not methods, because the SDK may call them
+  // without `this`.
   /** Returns the trace id of the next span. */
   readonly generateTraceId = (): string => this.#next?.traceId ?? this.#random(16);
   /** Returns the id of the next span. */
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
-  /** Uses these ids for the span that `start` creates. */
+  /** Calls `start`. The span that it creates gets these ids. */
   withIds<T>(name: SpanIds, start: () => T): T {
     this.#next = name;
     try {
@@ -45,7 +49,7 @@ export class RunSpanIds {
     const digits = Array.from(this.#fill(new Uint8Array(length)), (byte) =>
       byte.toString(16).padStart(2, '0'),
     ).join('');
-    // An id of zeros is invalid.
+    // An id that consists of zeros is invalid in OpenTelemetry.
     return /^0+$/.test(digits) ? digits.replace(/0$/, '1') : digits;
   }
 }

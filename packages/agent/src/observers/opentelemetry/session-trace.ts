@@ -36,21 +36,23 @@ import {
 interface TraceOptions extends SpanFactory {
   readonly agentName: string | undefined;
   readonly recordContent: boolean;
-  /** The span of the execution that runs this session, if it is a sub-agent's session. */
+  /**
+   * The span of the tool execution that runs this session. Undefined if it is not a sub-agent's session.
+   */
   readonly parent: TimedSpan | undefined;
 }
 
 type SpanIdOf = (run: RunId) => string;
 type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
 
-/** The open spans of one session: run > turn > attempts and executions. */
+/** The open spans of one session. A run contains turns, and a turn contains attempts and executions. */
 export class SessionTrace {
   readonly #session: SessionId;
   readonly #options: TraceOptions;
   readonly #content: TracedContent | undefined;
   readonly #executions = new Map<ExecutionId, ExecutionSpan>();
   #run: TimedSpan | undefined;
-  /** The run that span ids are derived from. */
+  /** The run whose id the span ids are computed from. */
   #runInfo: ObservedRun | undefined;
   #lastTurn = 0;
   #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
@@ -68,7 +70,7 @@ export class SessionTrace {
     return !this.#run && !this.#turn && !this.#attempt && this.#executions.size === 0;
   }
 
-  /** The span of the execution that runs the given session. */
+  /** Returns the span of the execution that runs the given session, if there is one. */
   parentOf(session: SessionId): TimedSpan | undefined {
     return this.#executions.values().find(({ child }) => child === session)?.span;
   }
@@ -217,7 +219,10 @@ export class SessionTrace {
     span.end(timeMs);
   }
 
-  /** The message is recorded only with `recordContent`, because it may quote content. */
+  /**
+   * Marks the span as failed. The message is recorded only with `recordContent`, because it may quote
+   * content.
+   */
   #fail(span: TimedSpan, code: string, message: string | undefined): void {
     span.fail(code, this.#options.recordContent ? message : undefined);
   }
@@ -304,7 +309,7 @@ export class SessionTrace {
   }
 }
 
-/** The run, for callers that pass no run to the observer. */
+/** Returns the run of a `run_started` record. It is used if the caller passes no run to the observer. */
 function runInfoOf({ fact }: LogRecord): ObservedRun | undefined {
   return fact?.type === 'run_started' ? { id: fact.runId, trace: fact.trace } : undefined;
 }

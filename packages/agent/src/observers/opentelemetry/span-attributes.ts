@@ -23,7 +23,7 @@ export function ofRequest({ provider, model }: Started): Attributes {
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': name,
-    // The name before version 1.36 of the conventions.
+    // `gen_ai.system` is the name of this attribute before version 1.36 of the conventions.
     'gen_ai.system': name,
     'gen_ai.request.model': model,
     'gen_ai.request.stream': true,
@@ -68,7 +68,10 @@ export function ofResponse({ raw, reason }: Stop): Attributes {
   return { 'gen_ai.response.finish_reasons': [raw ?? reason] };
 }
 
-/** Provider names of the conventions. Provider ids may end with the name of a wire format. */
+/**
+ * The provider names of the conventions, by patterns of provider ids. A provider id may end with the name
+ * of a wire format.
+ */
 const providerNames: readonly (readonly [RegExp, string])[] = [
   [/^openai(-responses|\.\w+)?$/, 'openai'],
   [/^azure(-responses|-openai\.\w+|\.\w+)?$/, 'azure.ai.openai'],
@@ -88,7 +91,7 @@ function providerName(id: string): string {
   return providerNames.find(([form]) => form.test(id))?.[1] ?? id;
 }
 
-/** Backends refuse spans that are too large. */
+/** Maximum length of a text attribute, because backends refuse spans that are too large. */
 const maxLength = 32_768;
 const maxParts = 64;
 
@@ -99,7 +102,7 @@ interface MessagePart {
   readonly [field: string]: unknown;
 }
 
-/** Collects the content of a turn for the span attributes. Cleared with the turn. */
+/** Collects the content of a turn for the span attributes. It is cleared at the end of the turn. */
 export class TracedContent {
   /** The parts of each attempt, by part id. */
   readonly #parts = new Map<string, MessagePart>();
@@ -107,7 +110,7 @@ export class TracedContent {
   readonly #results = new Map<ToolCallId, string>();
 
   onEvent(event: AgentEvent): void {
-    // User input belongs to no attempt.
+    // User input belongs to no attempt, so it is not collected.
     if (event.turn === 0) return;
     switch (event.type) {
       case 'assistant_text_delta':

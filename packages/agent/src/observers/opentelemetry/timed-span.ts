@@ -9,7 +9,8 @@ import type {
 } from '../../contract/telemetry.ts';
 import type { RunSpanIds, SpanIds } from './run-span-ids.ts';
 
-// Numbers instead of enum names, because `@opentelemetry/api` need not be installed.
+// The values of OpenTelemetry's enums are written as numbers, because `@opentelemetry/api` may not be
+// installed.
 const kinds = { internal: 0, client: 2 };
 const failed = 2;
 const noTrace = /^0*$/;
@@ -22,17 +23,17 @@ export interface TracedSpan {
   setAttribute(key: string, value: string): unknown;
   /** Sets several attributes. */
   setAttributes(attributes: Attributes): unknown;
-  /** Adds an event at a time. */
+  /** Adds an event with this time. */
   addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
   /** Sets the status. */
   setStatus(status: SpanStatus): unknown;
-  /** Ends the span at a time. */
+  /** Ends the span with this end time. */
   end(time: HrTime): void;
 }
 
 /** The method of a tracer that the observer uses. */
 export interface SpanTracer {
-  /** Starts a span, under the span of the context if there is one. */
+  /** Starts a span. If the context holds a span, the new span is its child. */
   startSpan(name: string, options: SpanOptions, context?: TraceContext): TracedSpan;
 }
 
@@ -44,20 +45,20 @@ export interface SpanStart {
   readonly parent: TimedSpan | undefined;
   /** The parent in another process, if there is no local parent. */
   readonly remote?: TraceParent | undefined;
-  /** The span's ids, if they are derived from the run's id. */
+  /** The ids of the span, if they are computed from the run's id. */
   readonly ids?: SpanIds | undefined;
 }
 
-/** Shared by all spans of an observer. */
+/** The values that all spans of an observer share. */
 export interface SpanFactory {
   readonly tracer: SpanTracer;
   /** The parent context of root spans. Default: the context that is active when they start. */
   readonly context?: TraceContext | undefined;
-  /** The tracer's id generator, if spans have to use the ids that were sent in headers. */
+  /** The tracer's id generator. Set if spans have to use the ids that were sent in headers. */
   readonly ids?: RunSpanIds | undefined;
 }
 
-/** A span that uses the times of records. */
+/** A span whose start and end are the times of records. */
 export class TimedSpan {
   readonly #span: TracedSpan;
   readonly #startMs: number;
@@ -70,7 +71,7 @@ export class TimedSpan {
     const begin = (under: TraceContext | undefined) =>
       ids && spanIds ? ids.withIds(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
-    // Children of an unsampled span must not start traces of their own.
+    // Children of an unsampled span must not start separate traces.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
     else this.#span = begin(contextWithSpan(parent.#span, context));
   }
@@ -95,8 +96,8 @@ export class TimedSpan {
 }
 
 /**
- * HrTime instead of a number, because the SDK reads a small number as time since the process
- * started.
+ * Converts a time to an `HrTime`. A plain number is not used, because the SDK reads a small number as the
+ * time since the process started.
  */
 function toHrTime(timeMs: number): HrTime {
   const seconds = Math.floor(timeMs / 1000);
@@ -109,7 +110,7 @@ export interface AttemptSpan {
   readonly span: TimedSpan;
   readonly startMs: number;
   hasBegun: boolean;
-  /** When the attempt failed, if its end is not on the log yet. */
+  /** The time at which the attempt failed. Set until the end of the attempt is on the log. */
   failedMs: number | undefined;
 }
 
@@ -122,7 +123,7 @@ export interface ExecutionSpan {
 /** The context key that all versions of the OpenTelemetry API use for the span. */
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
-/** A context in which new spans are children of the span. */
+/** Returns a context in which new spans are children of the span. */
 function contextWithSpan(
   span: { spanContext(): SpanContext },
   base: TraceContext | undefined,
@@ -130,7 +131,7 @@ function contextWithSpan(
   return (base ?? makeContext(new Map())).setValue(spanKey, span);
 }
 
-/** A context in which new spans are children of a span in another process. */
+/** Returns a context in which new spans are children of a span in another process. */
 function remoteContext(
   { traceId, spanId, flags }: TraceParent,
   base: TraceContext | undefined,
@@ -139,12 +140,12 @@ function remoteContext(
   return contextWithSpan({ spanContext: () => remote }, base);
 }
 
-/** The parent span that a context holds. */
+/** Returns the span that a context holds, which is the parent of new spans. */
 export function parentSpanOf(context: TraceContext | undefined): SpanContext | undefined {
   return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
 }
 
-/** A minimal TraceContext, because `@opentelemetry/api` need not be installed. */
+/** Returns a minimal `TraceContext`, because `@opentelemetry/api` may not be installed. */
 function makeContext(values: ReadonlyMap<symbol, unknown>): TraceContext {
   return {
     getValue: (key) => values.get(key),

@@ -15,20 +15,22 @@ import {
 
 /** Options of `terminalObserver`. */
 export interface TerminalOptions {
-  /** Receives the output, for example `process.stdout.write`. */
+  /** Called with the output, for example `process.stdout.write`. */
   readonly write: (text: string) => void;
   /** Whether to use ANSI colors. Default: false. */
   readonly color?: boolean | undefined;
-  /** Width of the terminal. One-line texts are cut to it. Default: 80. */
+  /** Width of the terminal, in columns. One-line texts are cut to this width. Default: 80. */
   readonly columns?: number | undefined;
 }
 
 /**
- * Creates an observer that prints runs to a scrolling terminal: streamed text, one line per tool,
- * and errors. Control characters in model or tool output never reach the terminal.
+ * Creates an observer that prints runs to a scrolling terminal: streamed text, one line per tool, and
+ * errors. Control characters in model or tool output never reach the terminal.
  *
- * @example terminalObserver({ write: (text) => process.stdout.write(text), color:
- * process.stdout.isTTY });
+ * @example
+ * ```ts
+ * terminalObserver({ write: (text) => process.stdout.write(text), color: process.stdout.isTTY });
+ * ```
  */
 export function terminalObserver(options: TerminalOptions): Observer {
   assertKnownOptions('terminalObserver', options, { write: true, color: true, columns: true });
@@ -42,7 +44,7 @@ export function terminalObserver(options: TerminalOptions): Observer {
   };
 }
 
-/** How much of a retracted text is quoted. */
+/** Maximum length of the quote from a retracted text, in columns. */
 const quoteLength = 40;
 
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
@@ -52,10 +54,11 @@ class Terminal {
   readonly #screen: TerminalScreen;
   readonly #reasoning: TextStyle;
   /**
-   * Items whose parts are shown. Removed with their turn, or when they finish if they have no turn.
+   * The items whose parts are shown. An item is removed with its turn. An item without a turn is removed
+   * when it finishes.
    */
   readonly #items = new Map<string, EventOf<'item_started'>>();
-  /** The first words of each completed text. Removed with their turn. */
+  /** The first words of each completed text. They are removed with their turn. */
   readonly #quotes = new Map<string, string>();
   readonly #executions = new Map<string, EventOf<'tool_execution_started'>>();
 
@@ -132,7 +135,7 @@ class Terminal {
     this.#screen.finish(key);
   }
 
-  /** Shows a part that arrived whole or replaces its streamed text. */
+  /** Prints a part that arrived as a whole, or that replaces its streamed text. */
   #finishWhole(key: string, part: Part, kind: ItemKind): void {
     const shown = this.#screen.textOf(key);
     if (part.kind === 'structured' && shown !== undefined) return;
@@ -180,7 +183,7 @@ class Terminal {
     this.#screen.line(outcome.tone, line);
   }
 
-  /** The summary, cut so that the outcome fits on the same line. */
+  /** Returns the line for a tool: its summary, cut so that the outcome fits on the same line. */
   #toolLine(summary: string): string {
     return `▸ ${oneLine(summary, Math.max(1, this.#columns - outcomeColumns))}`;
   }
@@ -196,7 +199,7 @@ class Terminal {
 const answer: TextStyle = { tone: 'plain', label: '', isAnswer: true };
 const notice: TextStyle = { tone: 'mark', label: '', isAnswer: true };
 
-/** Columns for `▸`, two spaces, the longest outcome and a time. */
+/** The number of columns for `▸`, two spaces, the longest outcome and a time. */
 const outcomeColumns = 20;
 
 function keyOf({ session, partId }: { readonly session: string; readonly partId: string }): string {

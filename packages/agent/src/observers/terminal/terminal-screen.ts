@@ -2,9 +2,9 @@ import type { Paint, Tone } from './terminal-text.ts';
 
 export interface TextStyle {
   readonly tone: Tone;
-  /** Printed before the first text. */
+  /** A text that is printed before the first text of a block. */
   readonly label: string;
-  /** True for answers, which do not wait for other text such as reasoning. */
+  /** True for answers. They are printed before other text, such as reasoning, has finished. */
   readonly isAnswer: boolean;
 }
 
@@ -12,36 +12,42 @@ export interface TextStyle {
 interface TextBlock {
   readonly style: TextStyle;
   /**
-   * The printed text. It is only appended to, because reading a growing string costs its length.
+   * The printed text. It is only appended to and rarely read, because reading a growing string costs as
+   * much as its length.
    */
   shown: string;
   /** Text that is not printed yet. */
   waiting: string;
-  /** Other output was printed since: the next text continues after `… `. */
+  /** True if other output was printed after this text. The next text then continues after `… `. */
   isCut: boolean;
-  /** The text is complete, but not all of it is printed yet. */
+  /** True if the text is complete, even if some of it is not printed yet. */
   isFinished: boolean;
 }
 
 interface ScreenOptions {
   readonly paint: Paint;
-  /** How much text of other blocks may wait before a silent block is interrupted. */
+  /**
+   * How much text of other blocks may wait, in characters. If more waits and the current block adds
+   * nothing, that block is interrupted.
+   */
   readonly maxSilentLength: number;
 }
 
-/** Maximum waiting text of one block, whatever the current block does. */
+/**
+ * Maximum waiting text of one block, in characters. If more waits, the block is printed, whatever the
+ * current block does.
+ */
 const maxWaiting = 16_384;
 
 /**
- * Prints several texts that stream at once, one after the other, on a screen that only scrolls. One
- * block is current. The others wait until it finishes or is silent for long, so that two texts
- * never share a line.
+ * Prints several streaming texts one after the other, on a screen that only scrolls. One block is
+ * current. The others wait until it finishes or prints nothing for long, so two texts never share a line.
  */
 export class TerminalScreen {
   readonly #options: ScreenOptions;
   readonly #blocks = new Map<string, TextBlock>();
   #current: TextBlock | undefined;
-  /** Length of the text that arrived since the current block last printed. */
+  /** The length of other blocks' text that arrived after the current block last printed. */
   #waitingLength = 0;
   #isLineStart = true;
   /** The key of a line that `endLine` may still complete. */
@@ -72,7 +78,7 @@ export class TerminalScreen {
       this.#print(block);
   }
 
-  /** The whole text of a block, printed or not. */
+  /** Returns the whole text of a block, printed or not. */
   textOf(id: string): string | undefined {
     const block = this.#blocks.get(id);
     return block && block.shown + block.waiting;
@@ -87,9 +93,7 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /**
-   * Removes a block and returns its printed text. The next `line` is printed before other blocks.
-   */
+  /** Removes a block and returns its printed text. The next call of `line` prints before other blocks. */
   remove(id: string): string {
     const block = this.#blocks.get(id);
     this.#blocks.delete(id);
@@ -101,7 +105,7 @@ export class TerminalScreen {
     return [...this.#blocks.keys()];
   }
 
-  /** Prints a line of its own. */
+  /** Prints a separate line. */
   line(tone: Tone, text: string): void {
     this.#breakLine();
     this.#write(tone, `${text}\n`);
@@ -116,7 +120,7 @@ export class TerminalScreen {
     this.#openLine = key;
   }
 
-  /** Completes the line if nothing was printed since. Returns whether it did. */
+  /** Completes the line if no other output was printed since `beginLine`. Returns true if it did. */
   endLine(key: string, tone: Tone, text: string): boolean {
     if (this.#openLine !== key) return false;
     this.#openLine = undefined;

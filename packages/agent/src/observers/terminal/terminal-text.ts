@@ -5,7 +5,10 @@ export interface Line {
   readonly text: string;
 }
 
-/** The line for an event, if it deserves one. The text is not sanitized yet. */
+/**
+ * Returns the line for an event, or undefined if the event has none. Control characters are not removed
+ * yet.
+ */
 export function lineOf(event: AgentEvent): Line | undefined {
   switch (event.type) {
     case 'attempt_superseded': {
@@ -64,32 +67,32 @@ function toneOf({ reason }: Stop): Tone {
   return reason === 'error' ? 'bad' : 'mark';
 }
 
-// Control characters: C0 and C1 except newline and tab, and delete.
+// The control characters C0 and C1 except newline and tab, and delete.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** Characters that reorder a line, so that it reads differently from what it contains. */
+/** The characters that reorder a line, so that a reader sees something other than the text. */
 const reorderings = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const breaks = /[\n\t\u2028\u2029]+/g;
 const zeroWidth = /^[\p{M}\u200b-\u200d]$/u;
 const doubleWidth =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
-/** Replaces control characters with visible ones, so that text cannot control the terminal. */
+/** Replaces control characters with visible characters, so that a text cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(controls, picture);
 }
 
 function picture(control: string): string {
   const code = control.charCodeAt(0);
-  // A carriage return would overwrite the line, and line breaks have a newline anyway.
+  // A carriage return would overwrite the line. It is dropped, because line breaks also have a newline.
   if (control === '\r') return '';
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';
 }
 
-/** Text cut to one line of at most `columns` columns. */
+/** Returns the text cut to one line of at most `columns` columns. */
 export function oneLine(text: string, columns: number): string {
-  // Longer than needed, so that only `clip` decides where to cut.
+  // The slice is longer than needed, so only `clip` decides where the text is cut.
   const start = text.slice(0, columns * 8).replace(breaks, ' ');
   const shown = printable(start.replace(reorderings, '\ufffd')).trim().toWellFormed();
   return clip(shown, columns);

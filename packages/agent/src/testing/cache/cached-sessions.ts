@@ -20,7 +20,10 @@ import { runToEnd, VirtualClock } from '../virtual-time.ts';
 import { FakeModelServer, type ReceivedRequest, summaryPrompt } from './fake-model-server.ts';
 import type { Event, Input, SessionPlan } from './session-plans.ts';
 
-/** A wire, and how to create its providers: the main agent's, its fallback's and the other agent's. */
+/**
+ * A wire, its three models and a function that creates a provider. The models are for the main agent, its
+ * fallback and the other agent.
+ */
 export interface CachedWire {
   readonly name: string;
   readonly wire: WireName;
@@ -32,7 +35,9 @@ export interface CachedWire {
   }) => Provider;
 }
 
-/** Runs a session and returns its requests, and the records of its last log. */
+/**
+ * Runs a planned session. Returns the requests that the server received, and the records of the last log.
+ */
 export async function runSession(
   { wire, models, provider }: CachedWire,
   plan: SessionPlan,
@@ -84,7 +89,7 @@ export async function runSession(
   return { requests: server.requests, records };
 }
 
-/** Each process has ids of its own. */
+/** Returns the ids of a simulated process. Each process has different ids. */
 function seededIds(process: number): Ids {
   let seed = process;
   const next = () => {
@@ -95,7 +100,7 @@ function seededIds(process: number): Ids {
 }
 
 async function finish(clock: VirtualClock, run: Run): Promise<void> {
-  // Ends runs that still wait for an approval.
+  // This ends a run that still waits for an approval.
   const cancel = clock.after(20_000, () => run.abort('late').catch(() => {}));
   await runToEnd(clock, run.result);
   cancel();
@@ -154,7 +159,7 @@ type Common = Pick<
   'log' | 'clock' | 'ids' | 'observers' | 'onInterrupted'
 >;
 
-/** The main agent, which can hand off to another agent and get the session back. */
+/** Returns the main agent. It can hand off to another agent, which can hand the session back. */
 function agentsOf(
   [main, fallback, other]: readonly Provider[],
   { hasOutput, parks }: SessionPlan,

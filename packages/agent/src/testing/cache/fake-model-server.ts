@@ -15,15 +15,15 @@ export interface ReceivedRequest {
   readonly model: string;
   readonly body: JsonObject;
   readonly session: SessionId;
-  /** The last record of the session when the request arrived. */
+  /** The offset of the last record of the session when the request arrived. */
   readonly through: number;
   readonly isSummary: boolean;
 }
 
-/** The prompt for summaries, by which the server recognizes a request for one. */
+/** The prompt for summaries. The server recognizes a request for a summary by this text. */
 export const summaryPrompt = 'Write the summary of all that happened.';
 
-/** Answers requests in the format of a wire, in virtual time, and keeps them. */
+/** Answers requests in the format of a wire, in virtual time, and keeps the requests. */
 export class FakeModelServer {
   readonly #wire: WireName;
   readonly #log: Log;
@@ -47,7 +47,7 @@ export class FakeModelServer {
     this.#planned.splice(0, this.#planned.length, ...planned);
   }
 
-  /** Forgets the requests that were made after the record at which the process died. */
+  /** Removes the requests that were made after the record at which the process died. */
   dropAfter(through: number, into: SessionId): void {
     this.#requests = this.#requests.filter((request) => request.through <= through);
     this.#planned.splice(0);

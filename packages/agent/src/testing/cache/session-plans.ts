@@ -23,20 +23,20 @@ type Step =
       readonly events: readonly { readonly atMs: number; readonly what: Event }[];
     }
   | { readonly do: 'compact' }
-  /** The process dies, and another one resumes what was written up to some record. */
+  /** The process dies. Another process resumes the session from the records up to `at`. */
   | { readonly do: 'crash'; readonly at: number; readonly onInterrupted: 'keep' | 'retry' };
 
-/** A random session. */
+/** The plan of a random session. */
 export interface SessionPlan {
   readonly hasOutput: boolean;
-  /** Whether runs end while a call waits for approval, and continue with the next step. */
+  /** True if runs end while a call waits for approval. They continue with the next step. */
   readonly parks: boolean;
   readonly steps: readonly Step[];
 }
 
 const calls: fc.Arbitrary<readonly CallPlan[]> = fc.oneof(
   { weight: 9, arbitrary: callList(0, 3) },
-  // More blocks than a provider searches for a stored prefix.
+  // These are more blocks than a provider searches for a stored prefix.
   { weight: 1, arbitrary: callList(11, 14) },
 );
 

@@ -29,8 +29,8 @@ export const session = sessionId('s');
 type Policy = 'keep' | 'retry';
 
 /**
- * When the process is killed: after a fact, after a piece of text, or after a tool's effect. Only
- * the first few pieces of text are used, because later ones behave the same.
+ * Maximum number of kills for each kind of moment: after a fact, after a piece of text, or after a tool's
+ * effect. Only the first few pieces of text are used, because later ones behave the same.
  */
 const most = { fact: 1000, append: 3, effect: 1000 } as const;
 
@@ -40,17 +40,17 @@ export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
 
 /** A killed process, and the state of its session after another process resumed it. */
 export interface Kill {
-  /** The scenario, the moment of the kill and the recovery policy. */
+  /** The name of the kill: the scenario, the moment and the recovery policy. */
   readonly name: string;
   readonly scenario: string;
   readonly moment: Moment;
   readonly policy: Policy;
-  /** The records that its observers received. */
+  /** The records that the observers of the killed process received. */
   readonly told: readonly LogRecord[];
   readonly before: readonly LogRecord[];
   /** True if the session was listed as waiting for a driver. */
   readonly wasWaiting: boolean;
-  /** The state while a call waited for an approval, if it did. */
+  /** The state while a call waited for an approval. Undefined if no call waited. */
   readonly parked: ParkedState | undefined;
   readonly after: readonly LogRecord[];
   readonly result: RunResult;
@@ -129,7 +129,7 @@ export async function killsOf(
     };
     const keepKill = await take('keep');
     kills.push(keepKill);
-    // Without an interrupted answer, the policy makes no difference.
+    // Without an interrupted answer, both policies have the same effect.
     if (isStreaming(keepKill.before)) kills.push(await take('retry'));
   }
   return kills;
@@ -219,7 +219,7 @@ function resumed(
     ...{ provider, log, onInterrupted, tools: scenarioTools(lines), whileAsking: 'park' },
     observers: [
       ({ fact }) => {
-        // This tool never ends by itself.
+        // The tool `hang` never ends by itself, so the run is aborted.
         if (fact?.type === 'tool_execution_started' && fact.name === 'hang')
           run?.abort().catch(() => {});
       },
@@ -237,7 +237,7 @@ function linesIn(path: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
 }
 
-/** The call that the scenarios ask approval for. */
+/** The id of the call that the scenarios ask approval for. */
 export const askedCall = toolCallId('c1');
 
 /** Runs all jobs, at most `width` at once. */
@@ -254,7 +254,7 @@ export async function runConcurrently<T>(
   return done;
 }
 
-// What a killed process left on the log, derived from facts only.
+// The functions below describe the log that a killed process left. They use only facts.
 
 export function factsOf(records: readonly LogRecord[]): readonly Fact[] {
   return records.flatMap(({ fact }) => fact ?? []);
@@ -278,7 +278,7 @@ export function has({ before }: Kill, type: Fact['type']): boolean {
   return factsOf(before).some((fact) => fact.type === type);
 }
 
-/** The interrupted answer, as far as it was streamed. */
+/** Returns the interrupted answer with the text that was streamed so far. */
 export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) | undefined {
   const at = before.findLastIndex(({ fact }) => fact?.type === 'response_started');
   const { fact, turn = 0 } = before[at] ?? {};
@@ -291,7 +291,7 @@ export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) 
   return isOver || item?.kind !== 'assistant' ? undefined : { ...item, turn };
 }
 
-/** True if a command of this type was queued and not handled. */
+/** True if a command of this type was queued but not handled. */
 export function isUnhandled({ before }: Kill, command: string): boolean {
   const facts = factsOf(before);
   const consumed = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
@@ -301,7 +301,7 @@ export function isUnhandled({ before }: Kill, command: string): boolean {
   );
 }
 
-/** The calls whose executions had this outcome, in order. */
+/** Returns the ids of the calls whose executions had this outcome, in order. */
 export function callsWithOutcome(
   records: readonly LogRecord[],
   came: 'started' | 'completed' | 'lost',

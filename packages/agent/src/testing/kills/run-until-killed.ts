@@ -7,9 +7,8 @@ import type { Tool } from '../../contract/tool.ts';
 import { createAgent } from '../../create-agent.ts';
 import { scenarioObserver, scenarios, scenarioTools } from '../scenarios.ts';
 
-// Runs a scenario on a log file, writes the observed records to a file, and kills itself at a
-// moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect
-// <count>.
+// Runs a scenario on a log file, writes the observed records to a file, and kills itself at the given
+// moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect <count>.
 const [path = '', lines = '', observed = '', name = '', kind = '', count = ''] =
   process.argv.slice(2);
 const scenario = scenarios[name] ?? { script: [] };
@@ -20,8 +19,8 @@ function killAt(what: string): void {
 }
 
 /**
- * Kills the process right after the tool's effect. All tools are external here, so that they run
- * after the response.
+ * Returns the tool with a kill of the process right after the tool's effect. All tools are external here,
+ * so that they run after the response.
  */
 const killing = (tool: Tool): Tool => ({
   ...tool,

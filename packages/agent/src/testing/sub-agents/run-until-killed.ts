@@ -9,9 +9,9 @@ import { subAgent } from '../../tool/agent-tools.ts';
 import { defineTool } from '../../tool/define-tool.ts';
 import { call } from '../model-script.ts';
 
-// Runs or resumes an agent with two levels of sub-agents on a log file. The last one asks before it
-// pays, and the question is answered. Kills itself at the n-th record of all sessions, or at the first
-// fact of a type in the session of an agent, such as `approval_asked boss`.
+// Runs or resumes an agent with two levels of sub-agents on a log file. The innermost agent asks before
+// it pays, and the program approves. The program kills itself at the n-th record of all sessions. It can
+// also kill itself at the first fact of a type in the session of an agent, such as `approval_asked boss`.
 // Usage: run-until-killed.ts <log> <lines> <count | fact agent | nothing>.
 const [path = '', lines = '', moment = ''] = process.argv.slice(2);
 const session = sessionId('top');
@@ -20,7 +20,10 @@ let left = Number(moment);
 const log = sqliteLog({ path });
 const calling = (part: ToolCallPart): ScriptEntry => ({ content: { parts: ['I call.', part] } });
 
-/** A provider whose answer depends on the conversation only, so that a new process continues it. */
+/**
+ * Returns a provider whose answer depends only on the conversation, so that a new process can continue
+ * it.
+ */
 function saying(part: ToolCallPart, then: string) {
   const first = scriptedProvider([calling(part), calling(part), calling(part)]);
   const second = scriptedProvider([then, then, then]);
@@ -65,7 +68,8 @@ const boss = createAgent({
 
 const isNew = (await log.info(session)) === undefined;
 const run = isNew ? boss.run('Pay 5.', { session }) : boss.resume(session);
-// A resumed session may have the question of another process, which is no event of this run.
+// A resumed session may have a question from another process. The events of this run do not include that
+// question.
 const answer = async () => {
   if (isNew)
     for await (const event of run.events)

@@ -10,7 +10,7 @@ import { createWorker } from '../../worker/create-worker.ts';
 import { call } from '../model-script.ts';
 
 // A process with one worker. It runs until SIGTERM, or until the test kills it. Each effect of a tool
-// is a line in a file. Usage: run-worker.ts <file or URL of the log> <lines>.
+// writes a line to a file. Usage: run-worker.ts <file or URL of the log> <lines>.
 const [path = '', lines = ''] = process.argv.slice(2);
 
 const effect = (name: string, afterCrash: 'repeat' | 'fail') =>
@@ -24,7 +24,7 @@ const effect = (name: string, afterCrash: 'repeat' | 'fail') =>
     },
   });
 
-/** Two calls in two turns, then a text. It depends on the session only. */
+/** The answer of the model: two calls in two turns, then a text. It depends only on the session. */
 const reply: ScriptEntry = ({ items }) => {
   const results = items.filter(({ kind }) => kind === 'tool').length;
   if (results === 0) return { content: { parts: [call('c1', 'note', {})] } };

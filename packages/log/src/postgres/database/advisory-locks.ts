@@ -1,30 +1,35 @@
 import { hash } from 'node:crypto';
 
-/** How long a stalled process can block a session inside a transaction. */
+/**
+ * Maximum time in milliseconds that a transaction may be idle. A stalled process blocks a session no longer
+ * than this.
+ */
 export const idleInTransactionMs = 5_000;
 /**
- * Longer than `idleInTransactionMs`, so that a process that waits for a stalled one gets the lock.
+ * Maximum time in milliseconds to wait for a lock. It is longer than `idleInTransactionMs`, so that a
+ * process that waits for a stalled one still gets the lock.
  */
 export const lockTimeoutMs = 10_000;
 
 /**
- * Begins a transaction with its timeouts. They are local to the transaction, because a connection
- * pooler may give each transaction another connection. Other connections have them from their start.
+ * The statements that begin a transaction and set its timeouts. The timeouts are local to the transaction,
+ * because a connection pooler may give each transaction another connection. Without a pooler, a connection
+ * has its timeouts from its start.
  */
 export const beginTransaction: string = `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
 
-/** Returns the number that identifies something in Postgres' advisory locks. */
+/** Returns the key of an advisory lock for a schema, a session or a blob. */
 export function lockKey(schema: string, what: 'schema' | 'session' | 'blob', id: string): bigint {
   const digest = hash('sha256', JSON.stringify([schema, what, id]), 'buffer');
   return digest.readBigInt64BE(0);
 }
 
-/** Sorts the keys. All processes lock in this order, which prevents deadlocks. */
+/** Sorts the keys and removes duplicates. All processes lock in this order, which prevents deadlocks. */
 export function sortedKeys(keys: readonly bigint[]): readonly bigint[] {
   return [...new Set(keys)].sort((a, b) => (a < b ? -1 : Number(a > b)));
 }
 
-/** Up to this many blobs are locked individually. Above it, one lock covers all blobs. */
+/** Up to this number, blobs are locked one by one. For more blobs, one lock covers all blobs. */
 const maxSingleLocks = 256;
 
 interface LockQuery {

@@ -10,26 +10,29 @@ import type { Target } from './target.ts';
 /** Runs a SQL statement and returns its rows. */
 export type Query = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
-/** Options of a `PostgresDatabase`. */
+/** Options of `Database`. */
 export interface DatabaseOptions {
   readonly target: Target;
   /**
-   * An earlier default schema. It is used if it has the tables and the schema of `target` has none.
-   * Default: none.
+   * A schema that was the default earlier. It is used if it has the tables and the schema of `target` does
+   * not have them. Default: none.
    */
   readonly formerSchema?: FormerSchema | undefined;
   /**
-   * Connection URL past a connection pooler, for notifications. Default: the URL of `target`, unless a
-   * pooler answers there.
+   * The connection URL for notifications, which connects without a connection pooler. Default: the URL of
+   * `target`, unless a pooler answers there.
    */
   readonly directUrl?: string | undefined;
-  /** SQL scripts. Each one migrates the tables from the previous version to the next. */
+  /** SQL scripts. Each script migrates the tables from the previous version to the next one. */
   readonly migrations: readonly string[];
-  /** Called once when the tables exist in the current version. Default: nothing. */
+  /** Called once, after the tables were created or migrated. Default: nothing. */
   readonly onReady?: ((target: Target, client: ClientBase) => Promise<void>) | undefined;
-  /** How long to retry while the server cannot be reached, in milliseconds. */
+  /** How long to retry while the server does not answer, in milliseconds. */
   readonly retryMs: number;
-  /** Maximum number of connections for reading. One more writes and one more listens. */
+  /**
+   * Maximum number of connections for reading. There is one more for writing and one more for
+   * notifications.
+   */
   readonly maxReaders: number;
 }
 
@@ -37,22 +40,22 @@ const retryPausesMs = { first: 20, longest: 1000 };
 const closingRetryMs = 2000;
 
 /**
- * Access to a Postgres database: a connection pool for reading, migrations, and retries during
- * outages.
+ * Gives access to a Postgres database. It has a connection pool for reading, runs migrations, and retries
+ * during outages.
  */
 export class Database {
   #target: Target;
   readonly #options: DatabaseOptions;
-  /** Set by `ready`, because its settings depend on the server. */
+  /** The connection pool. `ready` creates it, because its settings depend on the server. */
   #pool: Pool | undefined;
   readonly #closed = new AbortController();
   #ready: Promise<void> | undefined;
-  /** A server that never answered is not retried, because the URL may be wrong. */
+  /** True once the server has answered. Before that, nothing is retried, because the URL may be wrong. */
   #hasAnswered = false;
   #isPooled = false;
-  /** Number of operations without an answer. */
+  /** The number of operations that have not finished. */
   #pendingQueries = 0;
-  /** Deadline for retries once the database is about to close. */
+  /** The time at which retries end because the database is about to close. */
   #closeDeadline = Number.POSITIVE_INFINITY;
 
   constructor(options: DatabaseOptions) {
@@ -60,7 +63,7 @@ export class Database {
     this.#target = options.target;
   }
 
-  /** The database and its schema. The schema is certain only after `ready`. */
+  /** The database and its schema. The schema is final only after `ready`. */
   get target(): Target {
     return this.#target;
   }
@@ -71,14 +74,14 @@ export class Database {
   }
 
   /**
-   * True if a connection pooler may give each transaction another connection. Nothing that belongs to
-   * a connection can be used then, such as named statements. Known after `ready`.
+   * True if a connection pooler may give each transaction another connection. Features that belong to one
+   * connection, such as named statements, must not be used then. The value is final after `ready`.
    */
   get isPooled(): boolean {
     return this.#isPooled;
   }
 
-  /** The statements that begin a transaction. Known after `ready`. */
+  /** The statements that begin a transaction. The value is final after `ready`. */
   get begin(): string {
     return this.#isPooled ? beginTransaction : 'BEGIN';
   }
@@ -86,7 +89,7 @@ export class Database {
   /** Resolves when the tables exist in the current version. */
   ready(): Promise<void> {
     this.#ready ??= this.#setUp().catch((error: unknown) => {
-      // The next caller tries again.
+      // The next call tries again.
       this.#ready = undefined;
       throw error;
     });
@@ -94,9 +97,9 @@ export class Database {
   }
 
   /**
-   * Runs a query on a connection of the pool and retries if the connection is lost. Use it only for
-   * queries that change nothing. A query with a name becomes a prepared statement, unless there is a
-   * connection pooler. `sql` is called when the schema is known.
+   * Runs a query on a connection of the pool, and retries it if the connection is lost. Use it only for
+   * queries that change nothing. A query with a name becomes a prepared statement, unless a connection
+   * pooler is used. If `sql` is a function, it is called after the schema is known.
    */
   read<Row>(
     sql: string | (() => string),
@@ -113,8 +116,8 @@ export class Database {
   }
 
   /**
-   * Runs a short transaction on a connection of the pool and retries if the connection is lost. If
-   * that happens during the commit, the outcome is unknown and the call throws.
+   * Runs a short transaction on a connection of the pool, and retries it if the connection is lost. If the
+   * connection is lost during the commit, the outcome is unknown and the call throws.
    */
   transact<T>(work: (ask: Query) => Promise<T>): Promise<T> {
     return this.withRetries(async () => {
@@ -128,7 +131,7 @@ export class Database {
         client.release();
         return value;
       } catch (error) {
-        // A connection that cannot roll back is discarded.
+        // If the rollback fails, the connection is discarded.
         const isLeft = await client.query('ROLLBACK').then(
           () => false,
           () => true,
@@ -154,8 +157,8 @@ export class Database {
   }
 
   /**
-   * Opens a separate connection for notifications. Undefined if a connection pooler answers, because
-   * it does not pass notifications on.
+   * Opens a separate connection for notifications. Returns undefined if only a connection pooler answers,
+   * because a pooler does not forward notifications.
    */
   async connectDirectly(): Promise<Connection | undefined> {
     await this.ready();
@@ -203,12 +206,12 @@ export class Database {
     }
   }
 
-  /** Waits. Ends early when the database is closed. */
+  /** Waits for some milliseconds. It returns early when the database is closed. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closed.signal }).catch(() => {});
   }
 
-  /** Call before closing. From now on an unreachable server is retried only briefly. */
+  /** Limits the retries of an unreachable server to a short time. Call it before closing. */
   prepareClose(): void {
     this.#closeDeadline = Math.min(this.#closeDeadline, performance.now() + closingRetryMs);
   }
@@ -220,7 +223,10 @@ export class Database {
     if (this.#pool !== undefined) await waitBriefly(this.#pool.end());
   }
 
-  /** A pooler refuses settings of a session when a connection starts. */
+  /**
+   * The timeouts of a connection. With a pooler there are none, because a pooler refuses such settings when
+   * a connection starts.
+   */
   get #timeouts(): ClientConfig {
     return this.#isPooled ? {} : sessionTimeouts;
   }
@@ -253,26 +259,29 @@ function closedDatabase({ what }: Target, cause?: unknown): LogError {
   return new LogError('closed', message, {}, cause === undefined ? undefined : { cause });
 }
 
-/** Query timeout, for servers that are stopped or unreachable. */
+/**
+ * Maximum time to wait for the answer to a query, in milliseconds. It is needed if the server is stopped or
+ * unreachable.
+ */
 const answerTimeoutMs = 30_000;
 const connectTimeoutMs = 5_000;
 
 const int8 = 20;
 
-/** Parses bigint columns as numbers. The driver returns strings by default. */
+/** Parses bigint columns as numbers. By default the driver returns strings. */
 const numbers = {
   getTypeParser: ((oid: number, format?: 'text') =>
     oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };
 
 /**
- * A client with what the driver's types lack. `ref` and `unref` control whether the connection keeps
- * the process alive.
+ * A client with methods that are missing in the driver's types. `ref` and `unref` decide whether the
+ * connection keeps the process alive.
  */
 export type Connection = Client & {
   ref(): void;
   unref(): void;
-  /** The process number that the server told when the connection was opened. */
+  /** The process id that the server sent when the connection was opened. */
   readonly processID?: number;
 };
 
@@ -283,10 +292,11 @@ const sessionTimeouts: ClientConfig = {
 
 function createPool(config: PoolConfig): Pool {
   const pool = new Pool(config);
-  // The pool removes an idle connection that breaks. The next query uses another one.
+  // The pool removes an idle connection that breaks, and the next query uses another connection. Without a
+  // listener, the error event would end the process.
   pool.on('error', () => {});
-  // A connection that breaks during a query rejects that query. Without a listener, the error event
-  // would end the process.
+  // If a connection breaks during a query, the query is rejected. Without a listener, the error event would
+  // end the process.
   pool.on('connect', (client) => {
     client.on('error', () => {});
     guardParser(client);
@@ -294,7 +304,10 @@ function createPool(config: PoolConfig): Pool {
   return pool;
 }
 
-/** The settings of every connection. Poolers refuse those that belong to a session of the server. */
+/**
+ * Returns the settings of every connection. It contains no settings of a server session, because poolers
+ * refuse them.
+ */
 function clientConfig(target: Target): ClientConfig {
   return {
     connectionString: target.url,
@@ -307,8 +320,8 @@ function clientConfig(target: Target): ClientConfig {
 }
 
 /**
- * True if a connection pooler answers. A server tells its process number to each client, and a pooler
- * makes one up.
+ * Returns whether a connection pooler answers. A server sends its real process id to each client, but a
+ * pooler sends an invented number.
  */
 async function isPooled(client: Connection): Promise<boolean> {
   const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -318,7 +331,7 @@ async function isPooled(client: Connection): Promise<boolean> {
 /** Opens a separate connection. */
 async function connect(target: Target, config: ClientConfig = {}): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
-  // The next query reports the error. Without a listener, the error event would end the process.
+  // The next query throws the error. Without a listener, the error event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -330,15 +343,15 @@ async function connect(target: Target, config: ClientConfig = {}): Promise<Conne
   }
 }
 
-/** The part of a client that its types lack: the socket, whose data the driver parses. */
+/** The socket of a client. It is missing in the driver's types. */
 interface ClientSocket {
   readonly connection?: { readonly stream?: Socket };
 }
 
 /**
- * Lets an error in the driver's parser end the connection, and thus its query. The parser runs in an
- * event handler of the socket, so the error would otherwise end the process. An example is an answer
- * that is longer than the longest text.
+ * Makes an error in the driver's parser end the connection, and with it the query. The parser runs in an
+ * event handler of the socket, so the error would otherwise end the process. An example is an answer that
+ * is longer than the longest possible string.
  */
 function guardParser(client: ClientBase): void {
   const { stream } = (client as ClientBase & ClientSocket).connection ?? {};
@@ -355,12 +368,14 @@ function guardParser(client: ClientBase): void {
   }
 }
 
-/** A server that is stopped or unreachable does not confirm the end of a connection. */
+/**
+ * Maximum time to wait until a connection has ended, in milliseconds. A server that is stopped or
+ * unreachable does not confirm the end.
+ */
 const closeTimeoutMs = 1_000;
 
 /**
- * Waits until the work settles, but not longer than a second. The timer keeps the process alive
- * meanwhile.
+ * Waits until the work settles, but at most one second. The timer keeps the process alive during this time.
  */
 export async function waitBriefly(work: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();

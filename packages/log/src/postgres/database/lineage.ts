@@ -1,17 +1,18 @@
 import type { ClientBase } from 'pg';
 
 /**
- * Identifies the history of a database server: a cluster that was created anew has another system
- * identifier, and a cluster that was recovered to an earlier moment, or whose standby took over, has
- * another timeline. A hosted server may refuse the functions.
+ * A query that returns an identifier for the history of a database server. A newly created cluster has
+ * another system identifier. A cluster that was recovered to an earlier moment, or whose standby took over,
+ * has another timeline. A hosted server may refuse these functions.
  */
 const historyQuery = `SELECT system_identifier || '/' ||
   substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history FROM pg_control_system()`;
 
 /**
- * Gives the log a new incarnation if the history of its server is another one than before: a dump
- * was restored on another server, the server was recovered to an earlier moment, or a standby took
- * over. Restoring a dump on the same server cannot be seen; call `renew_incarnation()` then.
+ * Gives the log a new incarnation if the history of its server has changed. This happens when a dump was
+ * restored on another server, when the server was recovered to an earlier moment, or when a standby took
+ * over. A dump that is restored on the same server cannot be detected. Call `renew_incarnation()` in this
+ * case.
  */
 export async function checkLineage(client: ClientBase, schema: string): Promise<void> {
   const history = await serverHistory(client);
@@ -22,7 +23,7 @@ export async function checkLineage(client: ClientBase, schema: string): Promise<
   await client.query(`SELECT ${schema}.note_history($1)`, [history]);
 }
 
-/** Returns `undefined` if the server does not tell. */
+/** Returns the identifier of the server's history. Returns `undefined` if the server refuses the query. */
 async function serverHistory(client: ClientBase): Promise<string | undefined> {
   try {
     return (await client.query<{ readonly history: string }>(historyQuery)).rows[0]?.history;
@@ -31,12 +32,12 @@ async function serverHistory(client: ClientBase): Promise<string | undefined> {
   }
 }
 
-/** The number of different incarnations, and the smallest one. See `storage/incarnation.ts`. */
+/** The smallest incarnation, and the number of possible incarnations. See `storage/incarnation.ts`. */
 const [least, range] = [36 ** 7, 36 ** 8 - 36 ** 7];
 
 /**
- * The second version of the tables: incarnations. Programs of version 1 stamp each commit in
- * `writers`. A trigger on that name stops those that are still running.
+ * The migration to version 2 of the tables, which adds incarnations. A program of version 1 writes to
+ * `writers` at each commit. A trigger on this name stops such programs that are still running.
  */
 export const addIncarnations: string = `
   CREATE TABLE log_state (incarnation bigint NOT NULL, history text);

@@ -2,7 +2,7 @@ import { Database, type DatabaseOptions } from './database.ts';
 import { addIncarnations, checkLineage } from './lineage.ts';
 import { type Statements, statementsIn } from './statements.ts';
 
-/** The database of a log: its tables and its SQL statements. */
+/** The Postgres database of a log, with its tables and its SQL statements. */
 export class LogDatabase extends Database {
   #statements: { readonly schema: string; readonly all: Statements } | undefined;
 
@@ -14,12 +14,12 @@ export class LogDatabase extends Database {
     });
   }
 
-  /** The version of the tables that this program writes. */
+  /** The version of the tables that this program uses. */
   get version(): number {
     return migrations.length;
   }
 
-  /** The statements for the schema of the tables. Read them after `ready`. */
+  /** The statements for the schema of the tables. They are valid only after `ready`. */
   get statements(): Statements {
     const { schema } = this.target;
     if (this.#statements?.schema !== schema)
@@ -28,7 +28,7 @@ export class LogDatabase extends Database {
   }
 }
 
-/** SQL scripts. Each one migrates the schema from the previous version to the next. */
+/** SQL scripts. Each script migrates the schema from the previous version to the next one. */
 const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- By code points, as every other store has them.

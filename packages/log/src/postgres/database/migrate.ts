@@ -3,16 +3,16 @@ import { LogError } from '../../contract/log-error.ts';
 import { beginTransaction, lockKey } from './advisory-locks.ts';
 import type { Target } from './target.ts';
 
-/** A schema that an earlier version used by default. */
+/** A schema that was the default in an earlier version. */
 export interface FormerSchema {
   readonly name: string;
-  /** A table that shows that the schema contains this kind of data. */
+  /** If the schema has a table with this name, it contains this kind of data. */
   readonly table: string;
 }
 
 /**
- * Returns the target with the schema that has the tables. A former schema is used only if it has
- * the tables and the schema of the target has none.
+ * Returns the target with the schema that has the tables. A former schema is used only if it has the tables
+ * and the schema of the target does not have them.
  */
 export async function findSchema(
   client: ClientBase,
@@ -26,13 +26,16 @@ export async function findSchema(
   return isFound ? { ...target, schema: former.name } : target;
 }
 
-/** `to_regclass` is not used, because it may miss a table that was created a moment ago. */
+/**
+ * Returns whether a schema has a table. It does not use `to_regclass`, which may miss a table that was
+ * created a moment ago.
+ */
 async function hasTable(client: ClientBase, schema: string, table: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2';
   return (await client.query(sql, [schema, table])).rows.length > 0;
 }
 
-/** Creates the tables or migrates older ones. Refuses tables of a later version. */
+/** Creates the tables or migrates older ones. Throws if a later version created the tables. */
 export async function migrate(
   client: ClientBase,
   target: Target,
@@ -42,7 +45,8 @@ export async function migrate(
   if ((await versionOf(client, target, steps.length)) === steps.length) return;
   await client.query(beginTransaction);
   try {
-    // If several processes start together, the others wait here and then find the current version.
+    // If several processes start together, one migrates. The others wait here and then find the current
+    // version.
     await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);
     const found = await versionOf(client, target, steps.length);
     if (found === 0) await assertNotUserSchema(client, target);
@@ -60,7 +64,7 @@ async function apply(
   steps: readonly string[],
   version: number,
 ): Promise<void> {
-  // Checked first, because a user without the right to create schemas may still use an existing
+  // The schema is searched first, because a user may use an existing schema without the right to create
   // one.
   const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
@@ -82,8 +86,9 @@ async function versionOf(client: ClientBase, target: Target, known: number): Pro
 }
 
 /**
- * Postgres searches the schema with the name of the user first, and creates unqualified tables
- * there. New tables in this schema would mix with those of the application.
+ * Throws if the schema has the name of the user. Postgres searches the schema with the user's name first
+ * and creates tables without a schema name there. The tables of the application would then be in the log's
+ * schema.
  */
 async function assertNotUserSchema(
   client: ClientBase,
@@ -95,7 +100,7 @@ async function assertNotUserSchema(
   throw new LogError('bad_option', message, { host: name, schema });
 }
 
-/** Other encodings cannot store every text. */
+/** Throws unless the database has the encoding UTF-8. Other encodings cannot store every text. */
 async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<void> {
   const { rows } = await client.query('SHOW server_encoding');
   const encoding = String(rows[0]?.server_encoding);
@@ -104,7 +109,7 @@ async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<v
   throw new LogError('storage', message, { host: name, encoding });
 }
 
-/** The error for tables that a later version of the program has migrated. */
+/** Returns the error for tables that a later version of the program has migrated. */
 export function tooNew({ name, schema, what }: Target, version: number, known: number): LogError {
   const message = `Cannot use ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { host: name, schema, version });

@@ -1,12 +1,12 @@
 import type { SessionColumns } from '../../storage/session-row.ts';
 
-/** A session's columns as a query returns them, with the incarnation of the log. */
+/** The columns of a session that a query returns, with the incarnation of the log. */
 export type FoundSession = SessionColumns & { readonly incarnation: number };
 
-/** A session of a list, with the time of the server when it was read. */
+/** A session in a list, with the server's time when it was read. */
 export type ListedSession = FoundSession & { readonly now: number };
 
-/** The columns in the order in which they are written, with their types. */
+/** The columns of the table `sessions` and their types, in the order in which they are written. */
 export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
   ['made', 'bigint'],
@@ -37,7 +37,7 @@ const updates = sessionColumns
 const arrays = (types: readonly string[], from: number): string =>
   `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
 
-/** How long the row of a killed writer is kept after its last commit or connection. */
+/** How long the row of a killed writer is kept after its last commit or connection, in hours. */
 export const writerRetentionHours = 24;
 
 type StatementName =
@@ -73,29 +73,29 @@ type StatementName =
   | 'putSnapshotParts'
   | 'dropSnapshotParts';
 
-/** The server's clock in milliseconds since 1970. It moves on during a transaction. */
+/** SQL for the server's clock in milliseconds since 1970. The clock also advances during a transaction. */
 export const serverTime: string = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 
 export type Statements = { readonly [Name in StatementName]: string } & {
   readonly dropOwned: readonly string[];
 };
 
-/** All SQL statements for one schema. Statements for many rows take one array per column. */
+/** Returns all SQL statements for one schema. Statements for many rows take one array per column. */
 export function statementsIn(schema: string): Statements {
   const table = (name: string) => `${schema}.${name}`;
   const afterSessions = sessionColumns.length + 1;
   const incarnation = `(SELECT incarnation FROM ${table('log_state')}) AS incarnation`;
   return {
-    // The row must exist before the first commit, because a missing row cannot be locked. If
-    // another process deleted an idle writer's row, this waits for the transaction that restores
-    // it.
+    // The row must exist before the first commit, because a missing row cannot be locked. Another process
+    // may be deleting the row of this idle writer. The statement then waits for that transaction.
     register: `INSERT INTO ${table('log_writers')} VALUES ($1, 0, now())
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
-    // Compares with the server's clock only. Locked rows are skipped: their writers are alive.
+    // The comparison uses only the server's clock. Locked rows are skipped, because their writers are
+    // alive.
     dropGoneWriters: `DELETE FROM ${table('log_writers')} WHERE id IN (
       SELECT id FROM ${table('log_writers')}
       WHERE seen_at < now() - interval '${writerRetentionHours} hours' FOR UPDATE SKIP LOCKED)`,
-    // The row lock makes this wait for a transaction of that writer that is still running.
+    // The row lock makes this statement wait while a transaction of that writer is running.
     stampOf: `SELECT commits FROM ${table('log_writers')} WHERE id = $1 FOR UPDATE`,
     dropWriter: `DELETE FROM ${table('log_writers')} WHERE id = $1`,
     sessionsById: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
@@ -113,8 +113,8 @@ export function statementsIn(schema: string): Statements {
     chunksAfter: `SELECT first, last, body FROM ${table('chunks')}
       WHERE made = $1 AND last > $2 ORDER BY last`,
     /**
-     * Reads the session together with its chunks, so that both are from the same moment. Text
-     * columns are only in the first row.
+     * Reads the session together with its chunks, so that both are from the same moment. Only the first row
+     * contains the text columns.
      */
     page: `SELECT ${pageColumns}, ${incarnation}, c.first, c.last, c.body
       FROM ${table('sessions')} s LEFT JOIN LATERAL (
@@ -122,7 +122,10 @@ export function statementsIn(schema: string): Statements {
         FROM ${table('chunks')} WHERE made = s.made AND last > $2 ORDER BY last LIMIT $3
       ) c ON true WHERE s.id = $1 ORDER BY c.last`,
     usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
-    /** Postgres counts bytes from 1. The pieces are $4 to $5, and the slice starts at $6 in them. */
+    /**
+     * Reads a slice of a blob. Postgres counts bytes from 1. A large blob is stored in pieces. $4 and $5
+     * are the first and last piece, and $6 is the start of the slice inside of them.
+     */
     blobSlice: `SELECT coalesce(length, octet_length(bytes)) AS length, CASE
         WHEN length IS NULL THEN substring(bytes FROM $2::int FOR $3::int)
         ELSE substring((SELECT string_agg(p.bytes, ''::bytea ORDER BY piece)
@@ -130,7 +133,7 @@ export function statementsIn(schema: string): Statements {
           FROM $6::int FOR $3::int)
       END AS bytes FROM ${table('blobs')} b WHERE hash = $1`,
     /**
-     * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
+     * Writes sessions, chunks, producers and commands in one statement. The server notifies listeners at
      * the commit. Returns the version of the tables.
      */
     write: `WITH put_sessions AS (

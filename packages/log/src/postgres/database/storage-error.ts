@@ -4,7 +4,10 @@ import { type Target, withoutSecrets } from './target.ts';
 
 const diskFull = '53100';
 
-/** Explanations for system error codes and Postgres error classes. The longest match wins. */
+/**
+ * Explanations of system error codes and Postgres error classes. If several match, the longest code is
+ * used.
+ */
 const meaningsByCode: readonly (readonly [string, string])[] = [
   ['ECONNREFUSED', 'the server does not answer; start Postgres, or check host and port'],
   ['ENOTFOUND', 'the host does not exist; check the url'],
@@ -28,7 +31,7 @@ const meaningsByCode: readonly (readonly [string, string])[] = [
   ['54', 'the data is too large; store it in several pieces'],
 ];
 
-/** Explanations by message, for errors without a useful code. */
+/** Explanations of errors that have no useful code, by their message. */
 const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
   [/does not support SSL/, 'it does not support TLS; enable it, or remove sslmode from the url'],
@@ -49,13 +52,13 @@ export function isConnectionLoss(error: unknown): boolean {
   return lossCodes.test(codeOf(error)) || lossMessages.test(messageOf(error));
 }
 
-/** True if two transactions conflicted, so that the work can be retried. */
+/** Returns whether two transactions conflicted. The work can then be retried. */
 export function isSerializationFailure(error: unknown): boolean {
   const state = isMillraceError(error) ? error.place['sqlstate'] : undefined;
   return state === '40001' || state === '40P01';
 }
 
-/** True if the error affects all writes and not a single job. */
+/** Returns whether the error affects all writes and not only one job. */
 export function affectsAllWrites(error: unknown): boolean {
   return isMillraceError(error) && error.place['way'] !== undefined;
 }
@@ -81,7 +84,7 @@ export function storageError(error: unknown, target: Target): Error {
   return new LogError(kind, message, place, { cause: new Error(text) });
 }
 
-/** The error for a commit whose outcome is unknown. */
+/** Returns the error for a commit whose outcome is unknown. */
 export function unknownOutcome(error: unknown, target: Target, cause?: unknown): LogError {
   const text = withoutSecrets(messageOf(error), target);
   const message = `Cannot find out whether the data was stored in Postgres at ${target.name}: the connection was lost during the commit (${text}). Check the stored data before you write it again`;
@@ -104,7 +107,7 @@ function codeOf(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  // Several addresses were tried. The last reason is representative.
+  // The driver tried several addresses. The last error is shown.
   if (error instanceof AggregateError) return messageOf(error.errors.at(-1));
   return error instanceof Error ? error.message : String(error);
 }

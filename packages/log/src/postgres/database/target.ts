@@ -1,15 +1,15 @@
 import { LogError } from '../../contract/log-error.ts';
 import { decodeUrlPart } from '../../engine/check-options.ts';
 
-/** A Postgres database and schema, with a name that is safe to show. */
+/** A Postgres database and schema, with a name that can be shown safely. */
 export interface Target {
-  /** What is stored there, for error messages. Example: "a log". */
+  /** The kind of data that is stored there, for error messages. Example: "a log". */
   readonly what: string;
   readonly url: string;
   /** Host, port and database, without user and password. */
   readonly name: string;
   readonly schema: string;
-  /** Texts that must not be shown. */
+  /** Texts that error messages must not contain, such as the password. */
   readonly secrets: readonly string[];
 }
 
@@ -37,8 +37,8 @@ export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'
 }
 
 /**
- * True if the URL contains unescaped characters. The password would then end early, and its rest
- * would appear as the host.
+ * Returns whether the URL contains characters that should be escaped. The password would then end too
+ * early, and its rest would be shown as the host.
  */
 function isTruncated({ hash, pathname }: URL): boolean {
   return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;

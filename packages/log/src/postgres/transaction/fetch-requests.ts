@@ -22,7 +22,8 @@ export async function fetchRequests(
   const of = <What extends RowRequest['what']>(what: What) =>
     requests.filter((request): request is RequestOf<What> => request.what === what);
   await Promise.all([
-    // Most new sessions get a driver at once. A number that is not used leaves a gap.
+    // Also fetches one epoch per new session, because most new sessions get a driver at once. An epoch that
+    // is not used leaves a gap in the numbers.
     fetchEpochs(ask, statements.nextEpochs, of('epoch').length + of('made').length, fetched),
     fetchMade(ask, statements.nextMade, of('made').length, fetched),
     fetchProducers(ask, statements.producers, fetched, of('producer')),
@@ -32,7 +33,7 @@ export async function fetchRequests(
   ]);
 }
 
-/** Fetches the rows of locked sessions. */
+/** Fetches the rows of sessions that the transaction has locked. */
 export async function fetchSessions(
   ask: Query,
   statements: Statements,
@@ -121,7 +122,7 @@ async function fetchRecords(
   const { made, through } = owner.row;
   const ranges = await ask<ChunkRow>(sql, [made, after]);
   const reader = new ChunkReader(session, after);
-  // Whole rows are decoded, because replacing part of a row requires writing the rest again.
+  // Whole rows are decoded, because replacing a part of a row means that the rest is written again.
   for (const chunk of ranges) reader.add(chunk, true);
   if (reader.end < through) throw reader.missing();
   const start = Math.min(after, (ranges[0]?.first ?? after + 1) - 1);

@@ -13,9 +13,9 @@ interface WriteOptions {
   readonly ask: Query;
   readonly statements: Statements;
   readonly target: Target;
-  /** The version of the tables that this program writes. */
+  /** The version of the tables that this program uses. */
   readonly version: number;
-  /** The writer's id, the number of its commit, and the notification for other processes. */
+  /** The writer's id, the number of its commit, and the channel for notifications. */
   readonly writer: string;
   readonly commit: number;
   readonly channel: string;
@@ -58,14 +58,15 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
     options.notice,
   ]);
   const { version } = answer ?? options;
-  // A later program may have migrated the tables while this one runs. Nothing is committed then.
+  // A later version of the program may have migrated the tables while this program runs. Nothing is
+  // committed then.
   if (version !== options.version) throw tooNew(options.target, version, options.version);
   await writeBlobs(draft, drafts, options);
   await writeSnapshots(draft, options);
   return chunks.length > 0;
 }
 
-/** Deletes the rows of deleted sessions and replaced chunks. */
+/** Deletes the rows of deleted sessions and the chunks that the draft replaces. */
 async function dropGone(
   draft: TransactionDraft,
   drafts: readonly SessionDraft[],
@@ -115,7 +116,7 @@ async function writeBlobs(
       changes.map(([, { least }]) => least),
       changes.map(([, { putAt }]) => putAt),
     ];
-    // Updates come before inserts, so that an inserted row is not updated again.
+    // Updates come before inserts, so that a row that was just inserted is not updated too.
     await ask(statements.changeHolds, values);
     await ask(statements.holdBlobs, values);
     await ask(statements.dropHolds, [hashes]);
@@ -147,7 +148,7 @@ async function writeSnapshots(
   }
 }
 
-/** Pieces that are on the way to the server at the same time. */
+/** The number of pieces that are sent to the server at the same time. */
 const piecesAtOnce = 16;
 
 async function writeBlob(

@@ -21,11 +21,14 @@ import type { ServerClock } from '../server-clock.ts';
 import { fetchRequests, fetchSessions } from './fetch-requests.ts';
 import { writeDraft } from './write-draft.ts';
 
-/** The result of a transaction. `lost` is set if the outcome of the commit is unknown. */
+/** The result of a transaction. `lost` is the error if the outcome of the commit is unknown. */
 interface TransactionResult {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
-  /** When the commit was sent, by the time of day, because it also counts while the machine sleeps. */
+  /**
+   * When the commit was sent, in milliseconds since 1970. The time of day also advances while the machine
+   * sleeps.
+   */
   readonly sentAt?: number;
   readonly lost?: unknown;
 }
@@ -35,21 +38,24 @@ interface TimeRow {
 }
 
 const maxCollisions = 5;
-/** Each round fetches at least one missing row. No work needs this many. */
+/**
+ * Maximum number of rounds per transaction. Each round fetches at least one missing row, and no work needs
+ * this many rows.
+ */
 const maxRounds = 10_000;
 /**
- * If a process slept longer than this during a commit, its row may have been deleted. It then
- * cannot find out the outcome.
+ * How long after a commit its outcome can be read. Later, another process may have deleted the row with the
+ * commit number, for example because this machine slept.
  */
 const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
 interface WriterOptions {
   readonly onPoint?: OnCommitPoint | undefined;
-  /** Set to the server's time with each transaction. */
+  /** The server's time. Each transaction updates it. */
   readonly clock: ServerClock;
 }
 
-/** The one connection of this process that writes. */
+/** Runs all writing transactions of this process on one connection. */
 export class PostgresWriter implements PrefetchWriter {
   /** The unique id of this writer. */
   readonly id: string = randomUUID();
@@ -57,9 +63,9 @@ export class PostgresWriter implements PrefetchWriter {
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #clock: ServerClock;
   #client: Connection | undefined;
-  /** True if the last transaction began, so that its failure may be caused by its own work. */
+  /** True if the last transaction has begun. Only then can the work itself be the cause of a failure. */
   hasBegun = false;
-  /** The number of the last commit. It is stored in the same transaction. */
+  /** The number of the last commit. Each transaction also stores this number. */
   #commits = 0;
 
   constructor(database: LogDatabase, { onPoint, clock }: WriterOptions) {
@@ -69,9 +75,9 @@ export class PostgresWriter implements PrefetchWriter {
   }
 
   /**
-   * Runs one transaction. It locks the requested sessions, fetches missing rows and runs the work
-   * again until nothing is missing. If the connection is lost, it runs once more, unless the stored
-   * commit number shows that the transaction was committed.
+   * Runs one transaction. It locks the requested sessions, fetches missing rows, and runs the work again
+   * until no row is missing. If the connection is lost, it runs the transaction again. It does not do so if
+   * the stored commit number shows that the transaction was committed.
    */
   async transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]> {
     this.hasBegun = false;
@@ -104,7 +110,7 @@ export class PostgresWriter implements PrefetchWriter {
     this.#onPoint?.('before-begin');
     const client = await this.#connected();
     this.hasBegun = true;
-    // The connection keeps the process alive only while a transaction runs.
+    // The connection must keep the process alive, but only while a transaction runs.
     client.ref();
     try {
       const end = await this.#runOn(client, work, requestedSessions(first.requests));
@@ -125,7 +131,7 @@ export class PostgresWriter implements PrefetchWriter {
     sessions: readonly SessionId[],
   ): Promise<TransactionResult> {
     const { statements } = this.#database;
-    // Named queries become prepared statements. These two run in every transaction.
+    // A query with a name becomes a prepared statement. These two queries run in every transaction.
     const names = new Map([
       [statements.write, 'millrace write'],
       [statements.sessionsById, 'millrace sessions'],
@@ -147,7 +153,8 @@ export class PostgresWriter implements PrefetchWriter {
       const pass = work(fetched);
       const more = requestedSessions(pass.requests);
       if (more.length > 0) {
-        // All processes lock in the same order, so start again and lock all sessions together.
+        // All processes must lock in the same order. The transaction therefore starts again and locks all
+        // sessions together.
         await client.query('ROLLBACK');
         return this.#runOn(client, work, [...new Set([...sessions, ...more])]);
       }
@@ -158,11 +165,12 @@ export class PostgresWriter implements PrefetchWriter {
   }
 
   /**
-   * Begins a transaction and locks the sessions' ids, because a session that does not exist has no
-   * row to lock. Returns the server's time when it has the locks. The work judges leases with it.
+   * Begins a transaction and locks the ids of the sessions. It locks ids because a session that does not
+   * exist has no row to lock. Returns the server's time after the locking. The work uses this time to
+   * decide whether leases have expired.
    */
   async #begin(client: Connection, sessions: readonly SessionId[]): Promise<number | undefined> {
-    // The driver returns one result per statement, and the last row is that of the last lock.
+    // The driver returns one result per statement. The last row comes from the last lock.
     const results: unknown = await client.query(this.#locks(sessions));
     const last = (results as readonly { readonly rows: readonly TimeRow[] }[]).at(-1);
     return last?.rows.at(-1)?.now;
@@ -171,7 +179,8 @@ export class PostgresWriter implements PrefetchWriter {
   #locks(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
-    // A migration waits for this lock, so the version that `write` returns holds until the commit.
+    // A migration waits for this lock. The version that `write` returns is therefore valid until the
+    // commit.
     const shared = `SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
     const begin = `${this.#database.begin}; ${shared}`;
     if (keys.length === 0) return `${begin}, ${serverTime} AS now`;
@@ -206,7 +215,10 @@ export class PostgresWriter implements PrefetchWriter {
     return { outcomes, commit, sentAt, lost };
   }
 
-  /** Commits. Returns the error if the connection was lost, so that the outcome is unknown. */
+  /**
+   * Commits the transaction. Returns the error if the connection was lost, because the outcome is then
+   * unknown.
+   */
   async #commit(client: Connection): Promise<unknown> {
     try {
       const { command } = await client.query('COMMIT');
@@ -219,8 +231,8 @@ export class PostgresWriter implements PrefetchWriter {
   }
 
   /**
-   * Reads the commit number back. Throws if the outcome stays unknown, because a retry could then
-   * store the records twice.
+   * Reads the stored commit number and returns whether the transaction was committed. Throws if the outcome
+   * stays unknown, because a retry could then store the records twice.
    */
   async #isStored({ commit, sentAt = 0, lost }: TransactionResult): Promise<boolean> {
     try {
@@ -262,9 +274,9 @@ export class PostgresWriter implements PrefetchWriter {
   async #register(client: Connection): Promise<void> {
     const { register, dropGoneWriters } = this.#database.statements;
     await client.query(register, [this.id]);
-    // A standby may have taken over since the last connection.
+    // A standby may have taken over after the previous connection.
     await checkLineage(client, this.#database.target.schema);
-    // A failure here has no consequences.
+    // An error is ignored, because the next registration tries again.
     await client.query(dropGoneWriters).catch(() => {});
   }
 

@@ -9,19 +9,19 @@ export interface FileCopy {
 
 /** How long to wait for a transaction of another process, in milliseconds. */
 const busyTimeoutMs = 5000;
-/** More pages than a file can have, so that the copy is made in one step. */
+/** More pages than a file can have. With this number the copy is made in one step. */
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies several SQLite files as of one moment, while other processes use them. Writers wait only for
- * that moment, not for the copies.
+ * Copies several SQLite files while other processes use them. All copies are from the same moment. Writers
+ * wait only until the read transactions have begun. They do not wait for the copies.
  *
  * @example await copySqliteFiles([{ from: 'sessions.db', to: 'a' }, { from: 'tasks.db', to: 'b' }]);
  */
 export async function copySqliteFiles(files: readonly FileCopy[]): Promise<void> {
   const readers = atOneMoment(files.map(({ from }) => from));
   try {
-    // A backup reads in the transaction of its connection, which has the state of that moment.
+    // The backup reads in the transaction of its connection, so it sees the state of that moment.
     for (const [index, { from, to }] of files.entries()) {
       const reader = readers[index];
       if (reader === undefined) continue;
@@ -34,7 +34,7 @@ export async function copySqliteFiles(files: readonly FileCopy[]): Promise<void>
   }
 }
 
-/** Returns connections with open read transactions, all of one moment. */
+/** Returns connections with open read transactions that all see the same moment. */
 function atOneMoment(paths: readonly string[]): readonly DatabaseSync[] {
   const opened: DatabaseSync[] = [];
   const locks: DatabaseSync[] = [];
@@ -46,7 +46,7 @@ function atOneMoment(paths: readonly string[]): readonly DatabaseSync[] {
     }
     for (const path of paths) {
       const reader = open(path, opened);
-      // A transaction begins with its first read.
+      // A transaction begins with its first read, so this statement reads something.
       guard(path, () => reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     }
     return opened;

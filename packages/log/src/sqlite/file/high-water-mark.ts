@@ -2,43 +2,49 @@ import { closeSync, constants, fsyncSync, openSync, readSync, statSync, writeSyn
 import { crc32 } from 'node:zlib';
 
 /**
- * The newest commit that a process has seen: the state of a session after it. A file that does not
- * contain this state has lost commits, because SQLite loses commits only from the end.
+ * The newest commit that a process has seen, described by the state of one session after it. SQLite loses
+ * commits only from the end. If a file does not contain this state, it has lost commits.
  */
 export interface Mark {
   /** The incarnation of the file. */
   readonly incarnation: number;
-  /** The session's number in the file. 0 if no session has changed yet. */
+  /** The number of the session's row in the file. 0 if no session has changed yet. */
   readonly key: number;
   readonly made: number;
-  /** These three never decrease. */
+  /** The state of the session. These three numbers never decrease. */
   readonly through: number;
   readonly rewrites: number;
   readonly epoch: number;
-  /** The commit deleted the session. */
+  /** True if the commit deleted the session. */
   readonly isDeleted: boolean;
 }
 
-/** A mark has this many bytes, less than a sector of any disk, so that a write is not torn. */
+/**
+ * The size of a mark in bytes. It is smaller than a sector of any disk, so a mark is never written only in
+ * part.
+ */
 const markBytes = 160;
 const format = 'millrace-mark-1';
-/** A reader can meet a write. */
+/** How often a mark is read, because a read can happen during a write. */
 const maxReads = 3;
 
-/** The mark beside a database. It is no part of the database, so that damage does not reach both. */
+/**
+ * The file with the mark beside a database. It is a separate file, so that damage to one does not affect
+ * the other.
+ */
 export class HighWaterMark {
   readonly path: string;
   readonly #fd: number;
   readonly #bytes = Buffer.alloc(markBytes);
 
-  /** Opens or creates the file. It gets the permissions of the database. */
+  /** Opens or creates the file. A new file gets the permissions of the database. */
   constructor(database: string) {
     this.path = markPath(database);
     const mode = statSync(database).mode & 0o777;
     this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT, mode);
   }
 
-  /** Returns the mark. `undefined` if there is none, or if it cannot be read. */
+  /** Returns the mark. Returns `undefined` if there is no mark, or if it cannot be read. */
   read(): Mark | undefined {
     for (let tries = 0; tries < maxReads; tries++) {
       const length = readSync(this.#fd, this.#bytes, 0, markBytes, 0);
@@ -49,8 +55,9 @@ export class HighWaterMark {
   }
 
   /**
-   * Stores the mark. The page cache of the system survives a crash of the process. A failure is
-   * ignored: an older mark is also true, and the next commit reports the error of the disk.
+   * Stores the mark. If only the process crashes, the system still writes it to the disk. Errors are
+   * ignored, because an older mark is also correct. If the disk has failed, the next commit throws the
+   * error.
    */
   write(mark: Mark): void {
     this.#bytes.fill(' ').write(encodeMark(mark), 'latin1');
@@ -60,7 +67,7 @@ export class HighWaterMark {
     } catch {}
   }
 
-  /** Waits until the file is on the disk. */
+  /** Waits until the content of the file is on the disk. */
   sync(): void {
     try {
       fsyncSync(this.#fd);
@@ -72,7 +79,7 @@ export class HighWaterMark {
   }
 }
 
-/** The path of the mark of a database. */
+/** Returns the path of the mark file of a database. */
 function markPath(database: string): string {
   return `${database}-mark`;
 }

@@ -4,13 +4,13 @@ import { inTransaction } from '../schema.ts';
 import type { HighWaterMark, Mark } from './high-water-mark.ts';
 
 /**
- * Why a log got a new incarnation. `lost_tail`: its last commits are missing. `replaced`: the file is
- * another one than the mark beside it describes, or it has no mark. `restored`: a backup was opened
- * for the first time.
+ * The reason why a log got a new incarnation. `lost_tail`: its last commits are missing. `replaced`: the
+ * mark beside the file describes another file, or there is no mark. `restored`: a backup was opened for the
+ * first time.
  */
 export type RewindReason = 'lost_tail' | 'replaced' | 'restored';
 
-/** Reports that a log was rewound: it continues from an earlier moment, with a new incarnation. */
+/** Reports that a log was rewound. The log continues from an earlier moment, with a new incarnation. */
 export interface RewindEvent {
   readonly path: string;
   readonly reason: RewindReason;
@@ -22,7 +22,10 @@ interface Counters {
   readonly sessions: number;
 }
 
-/** The incarnation of a file that never had one, and of a backup. */
+/**
+ * Special incarnations. `none` is that of a file from before incarnations existed, and `backupIncarnation`
+ * is that of a backup that was never opened.
+ */
 const none = 0;
 export const backupIncarnation = -1;
 
@@ -34,13 +37,15 @@ export function checkLineage(
   database: DatabaseSync,
   file: HighWaterMark,
 ): RewindReason | undefined {
-  // The mark is read first. A commit in between makes the file newer than the mark, never older.
+  // The mark is read before the file. If another process commits in between, the file is newer than the
+  // mark, never older.
   const mark = file.read();
   const now = readCounters(database);
   if (now.incarnation > none && !isFirst(now, mark) && rewindReason(database, mark) === undefined)
     return undefined;
   return inTransaction(database, 'IMMEDIATE', () => {
-    // Another process may have done the same meanwhile.
+    // Checks again inside the transaction, because another process may have renewed the incarnation
+    // meanwhile.
     const latest = file.read();
     const counters = readCounters(database);
     const reason = rewindReason(database, latest);
@@ -57,7 +62,7 @@ export function renewIncarnation(database: DatabaseSync, file: HighWaterMark): v
   inTransaction(database, 'IMMEDIATE', () => startIncarnation(database, file, file.read()));
 }
 
-/** True for a file that was created a moment ago and has no mark yet. */
+/** Returns whether the file was created a moment ago and has no mark yet. */
 function isFirst(counters: Counters, mark: Mark | undefined): boolean {
   return mark === undefined && isEmpty(counters);
 }
@@ -75,13 +80,17 @@ function rewindReason(database: DatabaseSync, mark: Mark | undefined): RewindRea
   return contains(database, counters, mark) ? undefined : 'lost_tail';
 }
 
-/** True if the file contains the commit of the mark. Later commits may have changed the session again. */
+/**
+ * Returns whether the file contains the commit of the mark. Later commits may have changed the session
+ * again.
+ */
 function contains(database: DatabaseSync, counters: Counters, mark: Mark): boolean {
   if (mark.key === 0) return true;
   const row = database
     .prepare('SELECT made, through, rewrites, epoch FROM log_sessions WHERE key = ?')
     .get(mark.key);
-  // A session that is missing was deleted later, unless it was never created.
+  // A missing session was deleted after the mark, or it was never created. The counter of sessions shows
+  // which of the two.
   if (row === undefined) return counters.sessions >= mark.made;
   if (row['made'] !== mark.made) return false;
   const isThere = (name: 'through' | 'rewrites' | 'epoch') => Number(row[name]) >= mark[name];
@@ -101,7 +110,10 @@ function startIncarnation(
   });
 }
 
-/** Writes the mark before the commit. After a crash in between, the two differ and are set again. */
+/**
+ * Sets the incarnation in the file and in the mark. The mark is written before the commit. After a crash in
+ * between, the two differ and the next check sets them again.
+ */
 function setIncarnation(database: DatabaseSync, file: HighWaterMark, next: Counters): void {
   const { incarnation, drivers, sessions } = next;
   const set = 'UPDATE counters SET incarnation = ?, drivers = ?, sessions = ?';

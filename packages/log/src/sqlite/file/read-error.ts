@@ -1,10 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** The scan stops at this size and after this time. It runs only after an error. */
+/** The scan stops after this many bytes or this many milliseconds. It runs only after an error. */
 const maxBytes = 2 ** 28;
 const maxMs = 1000;
 const blockBytes = 2 ** 20;
-/** A damaged file may fail each call. Its answer is kept for this long, for so many files. */
+/**
+ * How long the result of a scan is kept, and for how many files. Every call may fail with a damaged file,
+ * and each failure would start a scan.
+ */
 const keepMs = 5000;
 const maxKept = 16;
 
@@ -16,9 +19,9 @@ interface Scan {
 const scans = new Map<string, Scan>();
 
 /**
- * SQLite reports a page that the disk cannot read as damaged, and drops the error of the system.
- * This function reads the database and its WAL to find that error, such as `EIO`. Returns
- * `undefined` if the files can be read.
+ * Returns the error of the system, such as `EIO`, if the database or its WAL cannot be read. It reads both
+ * files. SQLite reports a page that the disk cannot read as damaged, and does not report the error of the
+ * system. Returns `undefined` if the files can be read.
  */
 export function readErrorOf(path: string): string | undefined {
   const now = performance.now();
@@ -43,7 +46,7 @@ function scan(path: string, deadline: number): string | undefined {
     return undefined;
   } catch (error) {
     const { code } = error as { readonly code?: string };
-    // A file that does not exist is no read error: the WAL is absent after a checkpoint.
+    // A file that does not exist is not a read error. There is no WAL after a checkpoint.
     return code === 'ENOENT' ? undefined : code;
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -40,16 +40,16 @@ const actions: readonly (readonly [string, Action])[] = [
   frequent,
   frequent,
 ].flatMap((some) => Object.entries(some));
-/** Creates a driver and a producer, so that the random steps can have an effect. */
+/** Actions that create a driver and a producer, so that the random steps can have an effect. */
 const openingActions: readonly Action[] = [open, startTurn, admit, produce];
 
-/** One random step: the number of the action, and two numbers that select its arguments. */
+/** One random step: the index of the action, and two numbers that select its arguments. */
 export type ModelStep = readonly [number, number, number];
 
 /**
- * Runs random steps in a log and in the reference log, and rejects if they differ: in an outcome, a
- * record, a session's info, or the final state of any follower. Reports the outcome of each step,
- * so that a test can check the coverage.
+ * Runs random steps in a log and in the reference log. Rejects if the two differ in an outcome, a record, a
+ * session's info, or the final state of any follower. Returns the outcome of each step, so that a test can
+ * check the coverage.
  *
  * @example await checkModel({ store, isDurable: false, clock, name: 'run 1', script }, steps);
  */
@@ -95,7 +95,7 @@ async function checkReaders(world: ModelWorld): Promise<void> {
   for (const reader of world.uncutReaders) await reader.check();
 }
 
-/** Outcomes that a thousand random runs must reach. Otherwise they test too little. */
+/** Outcomes that a thousand random runs must reach. If one is missing, the runs test too little. */
 export const requiredOutcomes: readonly string[] = [
   'admit: done',
   'admit: fenced',

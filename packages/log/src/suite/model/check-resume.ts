@@ -10,17 +10,17 @@ export interface ResumeOptions {
   /** The drafts to append, in a legal order. */
   readonly script: readonly DraftRecord[];
   /**
-   * Random numbers. They decide the batch sizes, which reader reads, which reader disconnects, and
+   * Random numbers. They decide the sizes of batches, which reader reads, which reader disconnects, and
    * when a turn is settled.
    */
   readonly numbers: readonly number[];
-  /** True: turns are settled on the way. False: deltas are kept. */
+  /** True if turns are settled during the run. False if deltas are kept. */
   readonly isSettled: boolean;
 }
 
 /**
- * Appends a script to a log, with one follower that never disconnects and several that disconnect
- * and resume. Rejects unless all of them end with the log's state.
+ * Appends a script to a log. One follower never disconnects, and several others disconnect and resume.
+ * Rejects unless all of them end with the log's state.
  *
  * @example await checkResume({ log, session, script, numbers: [3, 14, 15], isSettled: false });
  */
@@ -49,7 +49,10 @@ export async function checkResume(options: ResumeOptions): Promise<void> {
   await driver.release();
 }
 
-/** Reads a batch. Then it usually disconnects, and a new follower continues with the same state. */
+/**
+ * Reads one batch. Then the reader usually disconnects, and a new follower continues from the same state.
+ * Returns the follower to use next.
+ */
 async function readAndLeave(log: Log, reader: Follower, number: number): Promise<Follower> {
   await reader.step();
   if (number % 4 === 0) return reader;

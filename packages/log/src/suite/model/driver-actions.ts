@@ -53,14 +53,14 @@ export function appendScript(
   const drafts = legalDrafts(session, plausibleDrafts(session, script));
   const before = session.through;
   const issued = appendBoth(driver, drafts);
-  // The reference log is synchronous: it has appended or refused by now.
+  // The reference log is synchronous, so it has already appended or refused the drafts.
   if (session.through > before || drafts.length === 0) world.noteScript(session, script.length);
   return issued;
 }
 
 /**
- * A driver starts each turn only once, even in a fork. In a finished turn it appends nothing more,
- * except retractions.
+ * Returns only the drafts that a real driver would append. It starts each turn only once, even in a fork.
+ * In a finished turn it appends only retractions.
  */
 function plausibleDrafts(
   { records }: ReferenceSession,
@@ -88,7 +88,7 @@ export const comparableBatch = ({ after, through, records }: Batch): unknown => 
   records: comparableRecords(records),
 });
 
-/** Starts a turn for producers. */
+/** An action that starts a turn in which producers write. */
 export const startTurn: Action = (world, { a, b }) =>
   appendOf(world, a, ({ records }) => {
     const turn = producedTurns[b % producedTurns.length] ?? 0;
@@ -96,7 +96,7 @@ export const startTurn: Action = (world, { a, b }) =>
     return isNew ? [{ turn, attempt: 0, fact: { type: 'turn_started' } }] : [];
   });
 
-/** Finishes the open items of a turn and the turn itself. */
+/** An action that finishes the open items of a turn and the turn itself. */
 export const endTurn: Action = (world, { a, b }) =>
   appendOf(world, a, (session) => {
     const turns = [...openWork(session.records)].filter((work) => work.startsWith('turn '));

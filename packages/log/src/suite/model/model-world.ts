@@ -17,12 +17,12 @@ import { nextMacrotask, type TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
-/** A value that was opened with one of the logs. */
+/** A driver or producer of both logs, with the logs that opened it. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
 export type OpenProducer = Opened<Producer> & {
   readonly isRequest: boolean;
-  /** The last append, for repeating it. */
+  /** The last append. An action can repeat it. */
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
 };
 
@@ -31,7 +31,7 @@ export interface ModelOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
   readonly clock: TestClock;
-  /** Prefix of this run's session ids, because a store may serve many runs. */
+  /** The prefix of this run's session ids. It is needed because many runs may use the same store. */
   readonly name: string;
   /** The drafts that drivers append, in a legal order. */
   readonly script: readonly DraftRecord[];
@@ -51,7 +51,7 @@ export class ModelWorld {
   /** The highest epoch of each session. */
   readonly epochs: Map<SessionId, number> = new Map();
   readonly #checked = new Map<SessionId, readonly unknown[]>();
-  /** How much of the script each session contains at which offset. */
+  /** For each session, how much of the script it contains at which offset. */
   readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
   constructor(options: ModelOptions) {
@@ -69,7 +69,7 @@ export class ModelWorld {
     return this.reference.sessions.get(name);
   }
 
-  /** Usually returns the first id, so that the steps affect each other. */
+  /** Returns a session id. It usually returns the first id, so that the steps affect each other. */
   nameAt(number: number): SessionId {
     const [first, ...others] = this.names;
     return (number % 3 > 0 ? first : others[number % others.length]) ?? sessionId('none');
@@ -97,14 +97,17 @@ export class ModelWorld {
     ]);
   }
 
-  /** A fork continues the script where it was cut. */
+  /**
+   * Copies the script positions of a session to its fork. The fork then continues the script at the place
+   * where it was cut.
+   */
   noteFork(origin: ReferenceSession, copy: ReferenceSession, through: number): void {
     const marks = this.#scriptPositions.get(origin) ?? [];
     const kept = marks.filter(({ offset }) => offset <= through);
     this.#scriptPositions.set(copy, kept);
   }
 
-  /** Checks only sessions that changed. The rest is checked at the end. */
+  /** Checks only the sessions that have changed. All sessions are checked at the end. */
   async checkChanged(log: Pair<Log>): Promise<void> {
     for (const name of this.names) {
       const { records, lease, isClosed } = this.session(name) ?? {};
@@ -135,22 +138,22 @@ interface ScriptPosition {
   readonly count: number;
 }
 
-/** Removes fields that may differ between stores. */
+/** Returns the info without the fields that may differ between stores. */
 export function comparableInfo(info: SessionInfo): unknown {
   const { changedAt: _time, incarnation: _random, lease, ...rest } = info;
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
 }
 
-/** Random numbers that select an action's arguments from what exists at that time. */
+/**
+ * Random numbers. They select an action's arguments from the drivers, producers and sessions that exist at
+ * that time.
+ */
 export interface ActionNumbers {
   readonly a: number;
   readonly b: number;
 }
 
-/**
- * Runs one action in both logs, compares the results, and returns a short description of the
- * outcome.
- */
+/** Runs one action in both logs and compares the results. Returns a short description of the outcome. */
 export type Action = (world: ModelWorld, numbers: ActionNumbers) => Promise<string>;
 
 /** A value in the log under test and its counterpart in the reference log. */
@@ -173,8 +176,8 @@ async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
 }
 
 /**
- * Asserts that both calls have the same outcome: the same error code or equal values. Returns the
- * values, or the code.
+ * Asserts that both calls have the same outcome, which is the same error code or equal values. Returns the
+ * values or the code.
  */
 export async function sameOutcome<T>(
   { real, reference }: Pair<Promise<T>>,
@@ -187,18 +190,21 @@ export async function sameOutcome<T>(
   return { values: { real: one.value, reference: other.value }, code: 'done' };
 }
 
-/** Removes the producer's name, which each store chooses itself. */
+/** Returns the records without the producer's name, because each store chooses these names. */
 export function comparableRecords(records: readonly LogRecord[]): readonly unknown[] {
   return records.map(({ producer: _, ...rest }) => rest);
 }
 
-/** The code of the error that `lost` resolved with, or `undefined` if it is still pending. */
+/**
+ * Returns the code of the error that `lost` resolved with. Returns `undefined` if the promise is still
+ * pending.
+ */
 export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefined> {
   const error = await Promise.race([lost, nextMacrotask()]);
   return isMillraceError(error) ? error.code : error?.name;
 }
 
-/** Returns one of the last four elements, because older ones have mostly ended. */
+/** Returns one of the last four elements. Older drivers and producers have mostly ended. */
 export function pickRecent<T>(list: readonly T[], number: number): T | undefined {
   return list.at(-1 - (number % Math.max(1, Math.min(list.length, 4))));
 }

@@ -51,7 +51,7 @@ export const write: Action = async (world, { a, b }) => {
   return values?.real.isRepeat ? 'repeat' : code;
 };
 
-/** Appends the next drafts, repeats the last append, or sends an invalid one. */
+/** Appends the next drafts, repeats the last append, or sends an invalid append. */
 function writeBoth(
   world: ModelWorld,
   producer: OpenProducer,
@@ -82,9 +82,7 @@ function abortedDraft({ real: { turn, attempt } }: OpenProducer): DraftRecord {
   return { turn, attempt, fact: { type: 'aborted' } };
 }
 
-/**
- * Makes several calls before the first one is answered. They must run in the order of the calls.
- */
+/** Makes several calls before the first call is answered. They must run in the order of the calls. */
 export const burst: Action = async (world, { a, b }) => {
   const driver = pickRecent(world.drivers, a);
   // For a deleted session, the outcome depends on timing.

@@ -6,7 +6,7 @@ import type { ReferenceSession } from '../reference/reference-store.ts';
 import { nextMacrotask } from '../test-clock.ts';
 import { stateOf } from './script.ts';
 
-/** A reader that follows for a while, disconnects, and resumes with its state. */
+/** A reader that follows for a while, disconnects, and later resumes from its state. */
 export class CutReader {
   readonly session: ReferenceSession;
   #state: FoldState;
@@ -16,7 +16,7 @@ export class CutReader {
     this.#state = emptyState(session.session);
   }
 
-  /** Reads at most this many batches. */
+  /** Resumes, reads at most this many batches, and disconnects. */
   async read(log: Log, batches: number): Promise<void> {
     const follower = new Follower(log, this.#state);
     for (let count = 0; count < batches && follower.through < this.session.through; count++)
@@ -25,7 +25,7 @@ export class CutReader {
     this.#state = follower.folder.state;
   }
 
-  /** Resumes for the last time and compares with the reference. */
+  /** Resumes for the last time, reads all records, and compares the state with the reference. */
   async check(log: Log): Promise<void> {
     await this.read(log, Number.POSITIVE_INFINITY);
     assert.deepEqual(summaryOf(this.#state), summaryOf(stateOf(this.session)));
@@ -46,14 +46,17 @@ export class UncutReader {
     this.#end = this.#follower.end().catch((error: unknown) => error);
   }
 
-  /** Checks the end: an error if the session was deleted, or a normal end if the log was closed. */
+  /**
+   * Checks how the iteration ended. It must end with an error if the session was deleted, and normally if
+   * the log was closed.
+   */
   async checkEnd(isDeleted: boolean): Promise<void> {
     const end = await this.#end;
     if (!isDeleted) return assert.equal(end, this.#follower);
     assert.equal(isMillraceError(end) && end.code, 'no_session');
   }
 
-  /** Waits until the reader has received the last record, then compares with the reference. */
+  /** Waits until the reader has received the last record. Then it compares the state with the reference. */
   async check(): Promise<void> {
     const failed = this.#end.then((error) => assert.fail(`the reader ended early: ${error}`));
     const receivesAll = async () => {

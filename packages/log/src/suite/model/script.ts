@@ -19,9 +19,9 @@ import {
 import type { ReferenceSession } from '../reference/reference-store.ts';
 
 /**
- * Turns drafts into a script for a driver: adds the start of each turn.
+ * Turns drafts into a script for a driver, by adding the start of each turn.
  *
- * @example const script = scriptOf(drafts);
+ * @example const script = toScript(drafts);
  */
 export function toScript(drafts: readonly DraftRecord[]): readonly DraftRecord[] {
   const begun = new Set([0]);
@@ -35,7 +35,7 @@ export function toScript(drafts: readonly DraftRecord[]): readonly DraftRecord[]
   });
 }
 
-/** Turns that only producers write, so that their attempts do not conflict with the driver's. */
+/** Turns that only producers write to, so that their attempts do not conflict with the driver's. */
 export const producedTurns: readonly number[] = [101, 102];
 
 export function stateOf({ session, records, through }: ReferenceSession): FoldState {
@@ -44,7 +44,7 @@ export function stateOf({ session, records, through }: ReferenceSession): FoldSt
   return folded.state;
 }
 
-/** Returns those drafts that a writer may append, one after the other. */
+/** Returns the drafts that a writer may append one after another. Illegal drafts are left out. */
 export function legalDrafts(
   session: ReferenceSession,
   drafts: readonly DraftRecord[],
@@ -60,7 +60,7 @@ export function legalDrafts(
   return taken;
 }
 
-/** The next drafts of a producer's answer. Empty if the answer is finished. */
+/** Returns the next drafts of a producer's answer. Returns an empty list if the answer is finished. */
 export function nextAnswerDrafts(
   session: ReferenceSession,
   turn: number,
@@ -78,7 +78,7 @@ export function nextAnswerDrafts(
   return drafts;
 }
 
-/** The drafts that finish a turn and everything that is open in it. */
+/** Returns the drafts that finish a turn and everything that is open in it. */
 export function turnEnding(session: ReferenceSession, turn: number): readonly DraftRecord[] {
   const { open, items } = stateOf(session);
   const parts = open.filter(({ id }) => attemptOf(id).turn === turn);

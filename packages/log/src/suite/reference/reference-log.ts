@@ -48,12 +48,12 @@ import {
 } from './reference-store.ts';
 import { produce, ReferenceDriver } from './reference-writers.ts';
 
-/** Maximum size of one batch. */
+/** Approximate maximum size of one batch in bytes. */
 const pageBytes = 2 ** 20;
 
 /**
- * The simplest implementation of the log contract, used to check others. It keeps arrays and maps
- * and answers each call from all records. It is slow and easy to verify.
+ * The simplest implementation of the log contract. Tests compare other implementations with it. It stores
+ * arrays and maps, and computes each answer from all records. It is slow, but easy to verify.
  */
 export class ReferenceLog implements Log {
   readonly blobs: BlobStore;
@@ -91,7 +91,7 @@ export class ReferenceLog implements Log {
     return driver;
   }
 
-  /** Continues an existing lease. */
+  /** Continues the existing lease that has this epoch. */
   #continueLease(session: SessionId, options: OpenOptions & { readonly epoch: number }): Driver {
     const { epoch, leaseMs = 15_000, from = 0 } = options;
     const store = this.#open();
@@ -258,12 +258,12 @@ export class ReferenceLog implements Log {
     return this.#store;
   }
 
-  /** Lets other pending work run. */
+  /** Lets other pending work run before it resolves. */
   #yieldToOthers(): Promise<void> {
     return new Promise((resolve) => this.#store.clock.after(0, resolve));
   }
 
-  /** Drivers of this log learn about a takeover or a deletion immediately. */
+  /** Makes the drivers of this log check their lease after a takeover or a deletion. */
   #recheckDrivers(session: SessionId): void {
     for (const driver of this.#drivers) if (driver.session === session) driver.recheck();
   }
@@ -277,7 +277,7 @@ export class ReferenceLog implements Log {
   }
 }
 
-/** Compares the UTF-8 bytes of two ids. */
+/** Compares the UTF-8 bytes of two ids. Returns a number for `sort`. */
 function compareBytes(one: string, other: string): number {
   const encoder = new TextEncoder();
   const [a, b] = [encoder.encode(one), encoder.encode(other)];

@@ -3,7 +3,7 @@ import type { ReadOptions } from '../../contract/log.ts';
 import { isInsideSettled } from './reference-rewrite.ts';
 import { type ReferenceSession, refusal } from './reference-store.ts';
 
-/** Returns the page after an offset. A page does not end inside a settled range. */
+/** Returns the page after an offset. A page does not end inside a range that a snapshot replaces. */
 export function batchAfter(
   found: ReferenceSession,
   from: number,
@@ -37,9 +37,9 @@ function assertOffset({ session, through }: Extent, offset: number): void {
 }
 
 /**
- * An iteration that the reader can end at any time: `return()` and `throw()` also end a pending
- * `next()`. A generator alone would wait for the next record, which may never come. Nothing starts
- * before the first `next()`.
+ * An iteration that the reader can end at any time. `return()` and `throw()` also end a pending `next()`. A
+ * generator alone would wait for the next record, which may never arrive. Nothing starts before the first
+ * `next()`.
  */
 export class FollowIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #outer: AbortSignal | undefined;
@@ -57,7 +57,7 @@ export class FollowIterator implements AsyncIterableIterator<Batch, undefined, u
 
   async next(): Promise<IteratorResult<Batch, undefined>> {
     if (this.#outer?.aborted) this.#leave();
-    // Listens only while it waits, because signals may live longer than this iteration.
+    // Listens to the signal only while it waits, because a signal may exist longer than this iteration.
     this.#outer?.addEventListener('abort', this.#leave, { once: true });
     try {
       return await this.#batches.next();

@@ -47,7 +47,7 @@ export function redact(
   if (!isOver) throw refusal('bad_records');
   found.records = withoutItem(before, itemId);
   const fact = { type: 'item_redacted', itemId, ...(reason !== undefined && { reason }) } as const;
-  // No reader has an item of a superseded attempt, so there is no fact about it.
+  // Readers have removed the items of a superseded attempt, so no fact about them is added.
   if (item !== undefined) store.add(found, [{ turn: 0, attempt: 0, fact }], 'store');
   store.dropBlobs(before);
   store.notifyChange();
@@ -97,7 +97,7 @@ export function restore(
   return Object.assign(copy, options, { through: Math.max(through, copy.through) });
 }
 
-/** Creates a session with copied records and the indexes for them. */
+/** Creates a session with copied records, and with the commands and producers that the records describe. */
 function copySession(
   store: ReferenceStore,
   session: SessionId,
@@ -114,7 +114,7 @@ function copySession(
     if (fact?.type === 'turn_finished') copy.producers.delete(producer);
     const last = copy.producers.get(producer)?.attempt ?? 0;
     if (fact?.type === 'turn_finished' || turn === 0 || attempt === 0 || attempt < last) continue;
-    // A retry supersedes the attempt, unless the records already say so.
+    // The attempt is already superseded if the records say so. Otherwise a retry will supersede it.
     const isOut =
       fact?.type === 'attempt_superseded' ||
       (attempt === last && copy.producers.get(producer)?.epoch === 0);
@@ -124,7 +124,7 @@ function copySession(
   return copy;
 }
 
-/** True if a snapshot replaces the record at the offset. */
+/** Returns whether the offset is inside a range that a snapshot replaces. */
 export function isInsideSettled(records: readonly LogRecord[], through: number): boolean {
   return records.some(
     ({ fact }) =>

@@ -5,7 +5,7 @@ import type { LeaseInfo, SessionInfo } from '../../contract/session-info.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import { referencedBlobs } from '../../storage/blob-references.ts';
 
-/** Everything that the reference keeps about a session. */
+/** All data of a session in the reference log. */
 export interface ReferenceSession {
   readonly session: SessionId;
   readonly incarnation: string;
@@ -30,14 +30,14 @@ export interface ProducerState {
   through: number;
 }
 
-/** The storage of reference logs: arrays and maps. */
+/** Stores the data of reference logs in arrays and maps. */
 export class ReferenceStore {
   readonly clock: Clock;
   readonly sessions: Map<SessionId, ReferenceSession> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
-  /** How many times each blob was stored without a record that references it since. */
+  /** For each blob, how often it was put while no record referenced it. */
   readonly heldBlobs: Map<string, number> = new Map();
-  /** The last epoch. Epochs are unique, even after deletions. */
+  /** The last epoch. No epoch is used twice, even after deletions. */
   epochs = 0;
   /** The number of sessions that were ever created. */
   #made = 0;
@@ -47,7 +47,7 @@ export class ReferenceStore {
     this.clock = clock;
   }
 
-  /** Resolves at the next change. */
+  /** A promise that resolves at the next change. */
   get changed(): Promise<void> {
     return this.#change.promise;
   }
@@ -69,7 +69,7 @@ export class ReferenceStore {
     return made;
   }
 
-  /** Numbers and adds records. */
+  /** Numbers drafts and adds them as records. */
   add(session: ReferenceSession, drafts: readonly DraftRecord[], producer: string): void {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
     const ready = readableDrafts(drafts, session.session);
@@ -80,17 +80,17 @@ export class ReferenceStore {
     this.notifyChange();
   }
 
-  /** Whether a driver holds the lease now. */
+  /** Returns whether a driver holds the lease now. */
   isHeld({ lease }: ReferenceSession): boolean {
     return lease !== undefined && lease.expiresAt > this.clock.now();
   }
 
-  /** Adds references to a blob. */
+  /** Adds holds to a blob. A negative number removes holds. */
   hold(hash: string, times: number): void {
     this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
   }
 
-  /** Deletes those blobs of the given records that no record references any more. */
+  /** Deletes the blobs of the given records that no record references any more. */
   dropBlobs(before: readonly LogRecord[]): void {
     const left = new Set(
       [...this.sessions.values()].flatMap((one) => [...referencedBlobs(one.records)]),
@@ -100,7 +100,7 @@ export class ReferenceStore {
   }
 }
 
-/** Runs, turns and commands that were started and not finished. */
+/** Returns the runs, turns and commands that have started and have not finished. */
 export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
   const open = new Set<string>();
   for (const { fact, turn } of records) {

@@ -32,7 +32,7 @@ export class ReferenceDriver implements Driver {
   readonly #isDetached: boolean;
   readonly #resolveLost: (error: Error) => void;
   #deliveredThrough: number;
-  /** The reason why the driver ended. */
+  /** The reason why the driver ended. Undefined while it has not ended. */
   #endReason: Error | undefined;
 
   constructor(store: ReferenceStore, found: ReferenceSession, terms: DriverTerms) {
@@ -56,7 +56,7 @@ export class ReferenceDriver implements Driver {
     try {
       this.#store.add(driven, drafts, `driver ${this.epoch}`);
     } catch (error) {
-      // After a failure the driver cannot know which record its next append would follow.
+      // After a failure, the position of the driver in the log is unknown, so it ends.
       this.end(error as Error);
       throw error;
     }
@@ -76,7 +76,7 @@ export class ReferenceDriver implements Driver {
     const known = producers.get(producer);
     const counted = { attempt: call.attempt, epoch: 0, ...known };
     const fresh = { ...counted, sequence: 0, through: 0, driverEpoch, isRequest };
-    // Admitting the same producer again does not change its state.
+    // If this driver admitted the producer before, the producer keeps its state.
     if (known?.driverEpoch !== driverEpoch)
       producers.set(producer, { ...fresh, turn: options.turn });
     return { session, driverEpoch, producer };
@@ -99,7 +99,7 @@ export class ReferenceDriver implements Driver {
     this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
   }
 
-  /** Ends the driver and returns its lease if it still holds it. */
+  /** Ends the driver. If it still holds the lease, the lease is returned. */
   end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: EndOptions = {}): void {
     const driven = this.#store.sessions.get(this.session);
     if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
@@ -107,7 +107,10 @@ export class ReferenceDriver implements Driver {
     this.#endReason ??= why;
   }
 
-  /** Checks whether the driver still holds the lease, and renews it. */
+  /**
+   * Checks whether the driver still holds the lease, and renews it. Returns undefined if the driver has
+   * ended.
+   */
   recheck(): ReferenceSession | undefined {
     try {
       const driven = this.#requireLease();
@@ -144,8 +147,8 @@ export class ReferenceDriver implements Driver {
 }
 
 /**
- * Opens an admission. This fences the producer that opened it before and, for a request, supersedes
- * its attempt.
+ * Opens an admission. This fences the producer that opened the same admission before. For a request, it
+ * also supersedes that producer's attempt.
  */
 export function produce(openStore: () => ReferenceStore, admission: Admission): Producer {
   const store = openStore();
@@ -171,7 +174,8 @@ export function produce(openStore: () => ReferenceStore, admission: Admission): 
 }
 
 /**
- * Throws unless the current driver gave the admission and no other producer has opened it since.
+ * Returns the session and the producer row of an admission. Throws unless the current driver gave the
+ * admission.
  */
 function admitted(
   { sessions }: ReferenceStore,

@@ -4,9 +4,9 @@ import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import { markers } from '../../suite/drafts.ts';
 import { sendToParent } from '../start-process.ts';
 
-// Program: appends to a session until it fails and reports how far it got. Usage:
-// append-until-full.ts <file> <file that fills the disk>.
-/** The outcome; on failure, with the number of stored records. */
+// This program appends to a session until an append fails. Then it reports the number of stored records.
+// Usage: append-until-full.ts <file> <file that fills the disk>.
+/** The outcome. A failure contains the number of records that were stored. */
 export type AttemptResult =
   | { readonly done: number }
   | { readonly failed: string; readonly message: string; readonly after: number };

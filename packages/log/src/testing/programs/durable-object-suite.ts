@@ -1,4 +1,4 @@
-// A worker with a Durable Object that runs one case of the conformance suite, or a law, per request.
+// This worker has a Durable Object that runs one case of the conformance suite, or one law, per request.
 import { itemId, partId, sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { createAgent } from '../../../../agent/src/index.ts';
@@ -18,7 +18,7 @@ interface Env {
   };
 }
 
-/** What a request asks for. */
+/** The body of a request to the worker. */
 export type SuiteRequest =
   | { readonly do: 'case'; readonly name: string }
   | { readonly do: 'model'; readonly numRuns: number; readonly seed: number }
@@ -29,9 +29,9 @@ export type SuiteRequest =
       readonly numRuns: number;
       readonly seed: number;
     }
-  /** Writes with a lease of a day, and leaves it. */
+  /** Writes with a lease of one day and does not release it. */
   | { readonly do: 'write' }
-  /** Reads what was written, and drives the same sessions. */
+  /** Reads the written records, and drives the same sessions. */
   | { readonly do: 'continue' }
   | { readonly do: 'large'; readonly characters: number };
 
@@ -67,7 +67,7 @@ async function continueSessions(storage: Storage): Promise<unknown> {
   return { records: records.length, epoch: driver.epoch, through, text, sessions };
 }
 
-/** Stores and reads a text and a blob that are longer than a row may be. */
+/** Stores and reads a text and a blob that are longer than a row can be. */
 async function keepLarge(storage: Storage, characters: number): Promise<unknown> {
   const log = durableObjectLog({ storage });
   const driver = await log.open(session);

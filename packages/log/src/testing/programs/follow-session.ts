@@ -2,7 +2,7 @@ import { sessionId } from '@millrace/core';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import { sendToParent } from '../start-process.ts';
 
-// Program: follows a session to its end and does nothing else. Usage: follow-session.ts <file>
+// This program follows a session to its end and does nothing else. Usage: follow-session.ts <file>
 // <session>.
 const [path = '', session = ''] = process.argv.slice(2);
 const log = sqliteLog({ path });

@@ -1,4 +1,5 @@
-// Runs in a page: the conformance suite, the laws, and a log that a test drives from outside.
+// This file runs in a page. It contains the conformance suite, the laws, and a log that a test controls
+// from outside.
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import type { Driver } from '../../contract/log.ts';
@@ -16,7 +17,7 @@ const subject: LogSubject = {
     const logs: IndexedDbStoreLog[] = [];
     return {
       async open() {
-        // Shorter than the delays that the test clock controls.
+        // The interval is shorter than the delays that the test clock controls.
         const log = new IndexedDbStoreLog({ name, clock, commitIntervalMs: 2 });
         logs.push(log);
         return log;
@@ -34,13 +35,16 @@ const subject: LogSubject = {
 
 const cases = logCases(subject);
 const session = sessionId('shared');
-/** No test waits for the end of this lease. */
+/** The duration of the lease. It is so long that no test waits for its end. */
 const dayMs = 86_400_000;
 let log: IndexedDbStoreLog | undefined;
 let driver: Driver | undefined;
 const seen: number[] = [];
 
-/** Everything returns plain data, because it crosses to the test. */
+/**
+ * The functions that a test calls. All of them return plain data, because the results are sent to the
+ * test's process.
+ */
 const page = {
   names: cases.map(({ name }) => name),
   run: (name: string) => {
@@ -60,7 +64,7 @@ const page = {
   openLog() {
     log = new IndexedDbStoreLog({ name: 'tabs' });
   },
-  /** Opens the shared session. Returns the epoch, or the code of the error. */
+  /** Opens the session that all tabs share. Returns the epoch, or the code of the error. */
   async drive(takeOver: boolean): Promise<number | string> {
     try {
       driver = await log?.open(session, { takeOver, holder: 'a tab', leaseMs: dayMs });
@@ -101,7 +105,7 @@ const page = {
       await own.close();
     }
   },
-  /** Stores two blobs, references one, and returns what a vacuum a day later leaves. */
+  /** Stores two blobs and references one of them. Returns what is left after a vacuum one day later. */
   async vacuum(): Promise<unknown> {
     const clock = new TestClock();
     const own = new IndexedDbStoreLog({ name: 'vacuum', clock, commitIntervalMs: 2 });

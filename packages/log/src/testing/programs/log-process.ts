@@ -6,8 +6,8 @@ import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CallMessage, LogCalls, ProcessMessage, RemoteFailure } from '../remote-log.ts';
 import { messagesFromParent, sendToParent } from '../start-process.ts';
 
-// Program: a log in its own process that executes a test's calls. Usage: log-process.ts <file or
-// Postgres URL> <options>.
+// This program opens a log in its own process and executes the calls of a test. Usage: log-process.ts <file
+// or Postgres URL> <options>.
 type Answers = {
   readonly [Name in keyof LogCalls]: (
     ...args: Parameters<LogCalls[Name]>
@@ -58,7 +58,8 @@ const answers: Answers = {
   delete: (session) => log.delete(sessionId(session)),
   async follow(session, terms) {
     const batches = log.follow(sessionId(session), terms)[Symbol.asyncIterator]();
-    // Requested before the answer is sent, so that the test can rely on an active follower.
+    // The first batch is requested before the answer is sent. When the test gets the answer, the follower
+    // is active.
     const first = batches.next();
     pass(session, batches, first).then(
       () => send({ type: 'ended', session }),

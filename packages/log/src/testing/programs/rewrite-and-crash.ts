@@ -3,8 +3,8 @@ import type { Log } from '../../contract/log.ts';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CommitPoint } from '../../storage/record-store.ts';
 
-// Program: runs one operation on a log and kills itself at a commit point. Usage:
-// rewrite-and-crash.ts <file> <what> <point>.
+// This program runs one operation on a log and kills itself at a commit point. Usage: rewrite-and-crash.ts
+// <file> <operation> <point>.
 const session = sessionId('s');
 
 export const rewrites = {

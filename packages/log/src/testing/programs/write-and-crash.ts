@@ -3,8 +3,8 @@ import { postgresLog } from '../../postgres/postgres-log.ts';
 import type { CommitPoint } from '../../storage/record-store.ts';
 import { sendToParent } from '../start-process.ts';
 
-// Program: continues a session and kills or stops itself at a commit point. Usage:
-// write-and-crash.ts <url> <schema> <point> <times> <signal>.
+// This program continues a session. It kills or stops itself at a commit point. Usage: write-and-crash.ts
+// <url> <schema> <point> <times> <signal>.
 const [url = '', schema = '', point = '', times = '1', signal = 'SIGKILL'] = process.argv.slice(2);
 let left = Number(times);
 let isArmed = false;

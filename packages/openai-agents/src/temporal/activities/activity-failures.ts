@@ -20,7 +20,7 @@ export function withSdkFailures<T>(work: (signals: HeartbeatSignals) => Promise<
   });
 }
 
-/** Throws if the result of an activity is too large for the workflow history. */
+/** Returns the value. Throws if it is too large for the workflow history. */
 export function assertPayloadSize<T>(what: string, value: T): T {
   const bytes = utf8Length(JSON.stringify(value));
   if (bytes <= maxJsonBytes) return value;

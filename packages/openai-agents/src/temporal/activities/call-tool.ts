@@ -24,8 +24,8 @@ import { type AgentsActivitiesOptions, loggingAgent } from './logging-agent.ts';
 import { runToText, stepTool, type WorkerTool } from './worker-tool.ts';
 
 /**
- * Produces the result of a call: writes it to the log as the producer of that call, and returns it
- * to the workflow.
+ * Produces the result of a call. It writes the result to the log as the producer of that call, and
+ * returns it to the workflow.
  */
 export async function callTool(
   options: AgentsActivitiesOptions,
@@ -59,7 +59,7 @@ function toolFor(options: AgentsActivitiesOptions, name: string, work: CallWork)
   );
 }
 
-/** The SDK converts an object result to JSON text. This converts it back. */
+/** Returns the value of a result. The SDK converts an object to JSON text, and this converts it back. */
 function parsedValue(output: JsonValue): { readonly value?: JsonValue } {
   if (typeof output !== 'string') return { value: output };
   const parsed = /^\s*[[{]/.test(output) ? parseJson(output) : undefined;
@@ -75,7 +75,7 @@ function toolNamed({ tools = {} }: AgentsActivitiesOptions, name: string): Worke
 }
 
 /**
- * Runs a call of an agent that is used as a tool. It is not logged, and an error becomes a result.
+ * Runs a call of an agent that is used as a tool. The call is not logged, and an error becomes a result.
  */
 async function runUnlogged(
   options: AgentsActivitiesOptions,
@@ -90,7 +90,10 @@ async function runUnlogged(
   return assertPayloadSize(`the result of ${name}`, output);
 }
 
-/** Finds the result as the model receives it: the log clips long results. */
+/**
+ * Returns the result as the model receives it. It is read from the log, because the log clips long
+ * results.
+ */
 async function findResult(
   { log }: AgentsActivitiesOptions,
   { session: given, toolCallId: id }: CallLocation,
@@ -105,7 +108,7 @@ async function findResult(
   );
   const found = fresh.findLast(isIt);
   if (found !== undefined) return found;
-  // An earlier attempt produced it, or the new records do not contain it.
+  // An earlier attempt produced the result, or the new records do not contain it.
   const items = transcript(await snapshot(log, session));
   return items.flatMap(({ parts }) => parts).findLast(isIt);
 }

@@ -18,8 +18,8 @@ import { respond } from './respond.ts';
 import { workerToolNames } from './worker-tool.ts';
 
 /**
- * Creates the activities for workflows that run agents of the SDK. `openaiAgentsPlugin` registers
- * them.
+ * Creates the activities for workflows that run agents of the SDK. `openaiAgentsPlugin` registers these
+ * activities.
  */
 export function createAgentsActivities(options: AgentsActivitiesOptions): AgentsActivities {
   assertKnownOptions('createAgentsActivities', options, activitiesOptionNames);

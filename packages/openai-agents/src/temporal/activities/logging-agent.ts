@@ -11,11 +11,11 @@ import type { NamedProviders } from '../../model/millrace-model.ts';
 import { loggingAgentName } from '../contract/agents-activities.ts';
 import type { WorkerTool } from './worker-tool.ts';
 
-/** Providers, tools and the log of a worker. */
+/** The providers, tools and log of a worker. */
 export interface AgentsActivitiesOptions
   extends NamedProviders,
     Pick<AgentOptions, 'retry' | 'observers'> {
-  /** The log with the sessions, which are tasks on a server. */
+  /** The log with the sessions. On a server, a session is a task. */
   readonly log: Log;
   /** The implementation of each `activityTool` of the workflows, by name. Default: none. */
   readonly tools?: Readonly<Record<string, WorkerTool>> | undefined;
@@ -26,14 +26,17 @@ export const activitiesOptionNames: OptionNames<AgentsActivitiesOptions> = {
   ...{ provider: true, providers: true, retry: true, observers: true, log: true, tools: true },
 };
 
-/** The SDK decides what to request and when to stop. This agent only writes to the log. */
+/**
+ * The limits of the logging agent. There are none, because the SDK decides what to request and when to
+ * stop. This agent only writes to the log.
+ */
 const unlimited = {
   maxTurns: Number.POSITIVE_INFINITY,
   maxTokens: Number.POSITIVE_INFINITY,
   maxRepeats: Number.POSITIVE_INFINITY,
 };
 
-/** A placeholder: each request brings its own provider. */
+/** A placeholder, because each request has its own provider. */
 const noProvider = createProvider('nobody', 'nobody', async function* () {
   yield { deltas: [] };
 });
@@ -50,7 +53,7 @@ export function loggingAgent(
 
 export interface FixedRequest {
   readonly provider: Provider;
-  /** The end of the last answer, if there was one. */
+  /** Returns the end of the last answer. Undefined if there was no answer. */
   end(): ResponseEnd | undefined;
 }
 

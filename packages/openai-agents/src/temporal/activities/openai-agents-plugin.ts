@@ -9,7 +9,7 @@ import {
 } from './logging-agent.ts';
 
 /**
- * Options of `openaiAgentsPlugin`. It also accepts Millrace agents, because it replaces
+ * Options of `openaiAgentsPlugin`. They also accept Millrace agents, because this plugin replaces
  * `millracePlugin`.
  */
 export interface OpenaiAgentsPluginOptions

@@ -62,7 +62,7 @@ interface LoggedAnswer {
   readonly usage: Usage;
 }
 
-/** Reads the answer from the log, where calls may have other ids than those of the model. */
+/** Reads the answer from the log. In the log, calls may have other ids than the model gave them. */
 async function findAnswer(
   { log, session }: { readonly log: Log; readonly session: SessionId },
   { item, turn, attempt }: RequestStepResult,

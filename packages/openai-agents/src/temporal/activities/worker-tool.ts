@@ -2,14 +2,14 @@ import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
 import type { JsonValue, OptionNames } from '@millrace/core';
 
 /**
- * The context of a tool execution. Calls of an agent that is used as a tool are not on the log and
- * have no ids.
+ * The context of a tool execution. If an agent is used as a tool, its calls are not on the log and have
+ * no ids.
  */
 export type WorkerToolContext = Pick<ToolContext, 'signal' | 'update'> &
   Partial<Pick<ToolContext, 'session' | 'toolCallId' | 'turn' | 'blobs' | 'trace'>>;
 
 /**
- * The implementation of a tool in the worker. The input was parsed by the tool's `parameters` in
+ * The implementation of a tool in the worker. The tool's `parameters` have already parsed the input in
  * the workflow.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each tool has its own input
@@ -28,8 +28,8 @@ export const workerToolNames: OptionNames<WorkerToolOptions> = {
 };
 
 /**
- * A function, or a function with options: with `afterCrash: 'repeat'` it may run again after its worker
- * died.
+ * A function, or a function with options. With `afterCrash: 'repeat'`, the function may run again after
+ * its worker died.
  */
 export type WorkerTool = WorkerToolFunction | WorkerToolOptions;
 

@@ -11,23 +11,23 @@ export interface AgentsActivities {
   openaiAgentsHistory(input: HistoryInput): Promise<readonly AgentInputItem[]>;
   /** Streams a provider's answer to the log as the producer of the turn's request. */
   openaiAgentsRespond(input: RespondInput): Promise<Responded>;
-  /** Requests an answer for an agent that is used as a tool. It is not logged. */
+  /** Requests an answer for an agent that is used as a tool. The answer is not logged. */
   openaiAgentsAsk(input: AskInput): Promise<Responded>;
-  /** Produces the result of a call: with a tool of the worker, or from the workflow. */
+  /** Produces the result of a call. A tool of the worker runs, or the workflow passes the result. */
   openaiAgentsCall(input: CallInput): Promise<CallOutput>;
 }
 
 export interface HistoryInput {
   readonly session: string;
-  /** Return only these user items. Default: all items. */
+  /** If set, only the user items with these ids are returned. Default: all items. */
   readonly ids?: readonly string[] | undefined;
 }
 
-/** A request without fields that are not data. */
+/** A request without fields that are not plain data. */
 export type PlainRequest = Omit<ModelRequest, 'signal'>;
 
 export interface AskInput {
-  /** Model name of the agent. Default: the default provider. */
+  /** The model name of the agent. Default: the default provider is used. */
   readonly model?: string | undefined;
   readonly request: PlainRequest;
 }
@@ -43,7 +43,10 @@ export interface Responded {
   readonly response: SdkResponse;
 }
 
-/** Calls of an agent that is used as a tool have no location on the log and only run. */
+/**
+ * The input of a call. Calls of an agent that is used as a tool have no location on the log, so their
+ * results are not recorded.
+ */
 export type CallInput =
   | { readonly name: string; readonly at: CallLocation; readonly work: CallWork }
   | { readonly name: string; readonly at?: undefined; readonly work: RunWork };
@@ -56,7 +59,7 @@ export interface CallLocation {
   readonly toolCallId: string;
 }
 
-/** Run the worker's tool of that name. */
+/** Work that runs the worker's tool with that name. */
 export interface RunWork {
   readonly do: 'run';
   readonly input: JsonValue;
@@ -64,7 +67,7 @@ export interface RunWork {
 
 export type CallWork =
   | RunWork
-  /** The call ran in the workflow or was a hand-off. This is its result. */
+  /** Work that records a result. The call ran in the workflow or was a hand-off. */
   | { readonly do: 'record'; readonly output: JsonValue; readonly isError?: boolean | undefined };
 
 export interface CallOutput {
@@ -79,5 +82,5 @@ export function utf8Length(json: string): number {
   return new TextEncoder().encode(json).length;
 }
 
-/** Name of the agent that records these runs on the log. */
+/** The name of the agent that records these runs on the log. */
 export const loggingAgentName = 'openai-agents';

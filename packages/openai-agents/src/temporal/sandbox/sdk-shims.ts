@@ -6,8 +6,8 @@ import {
 import { cloneOf } from './structured-clone.ts';
 
 /**
- * The platform functions that the SDK imports (`@openai/agents-core/_shims`), for a workflow: ids
- * come from the workflow's random source, and there is no environment, process or socket.
+ * This file replaces the platform functions that the SDK imports (`@openai/agents-core/_shims`), for
+ * workflows. Ids come from the workflow's random source. There is no environment, process or socket.
  */
 
 export const randomUUID = (): string => uuid4();
@@ -48,7 +48,7 @@ export class RuntimeEventEmitter {
   }
 }
 
-/** For the SDK's tracing, which is off in workflows. */
+/** The timers for the SDK's tracing, which is off in workflows. */
 export const timer: object = {
   setTimeout: (work: () => void, ms: number) => setTimeout(work, ms),
   clearTimeout: (id: number) => clearTimeout(id),
@@ -79,10 +79,10 @@ export class MCPServerStdio extends McpServer {}
 export class MCPServerStreamableHttp extends McpServer {}
 export class MCPServerSSE extends McpServer {}
 
-/** Globals that the SDK uses and the workflow sandbox lacks. */
+/** The globals that the SDK uses and that the workflow sandbox lacks. */
 const missing = {
   structuredClone: cloneOf,
-  // From the same realm as the existing AbortController.
+  // The class must come from the same realm as the existing AbortController.
   AbortSignal: new AbortController().signal.constructor,
 };
 for (const [name, value] of Object.entries(missing))

@@ -1,7 +1,7 @@
 /**
- * A replacement for `structuredClone`, which the workflow sandbox lacks. The SDK uses it to copy
- * plain items. Temporal uses it for log output if it exists, so it never throws: values that are
- * not data are dropped, and errors are not copied.
+ * Copies a value. It replaces `structuredClone`, which the workflow sandbox lacks. The SDK uses it to
+ * copy plain items. Temporal also uses it for log output, so it must never throw. Values that are not
+ * data are dropped, and errors are not copied.
  */
 export function cloneOf<T>(value: T): T {
   return copy(value, new Map()) as T;

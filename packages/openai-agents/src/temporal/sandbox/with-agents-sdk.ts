@@ -5,14 +5,14 @@ import type { BundleOptions } from '@temporalio/worker';
 type WebpackHook = NonNullable<BundleOptions['webpackConfigHook']>;
 type WebpackConfig = Parameters<WebpackHook>[0];
 
-/** `.ts` when run from sources, `.js` when built. */
+/** The path of the shims: `.ts` when run from sources, `.js` when built. */
 const shims = fileURLToPath(new URL(`./sdk-shims${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Changes a webpack configuration so that a workflow bundle can load the SDK: only its core,
- * without OpenAI's client, and with replacements for the platform. The plugin does this
- * automatically. If you bundle the workflow code yourself, call `bundleWorkflowCode({
- * workflowsPath, webpackConfigHook: withAgentsSdk })`.
+ * Changes a webpack configuration so that a workflow bundle can load the SDK. It loads only the core,
+ * without OpenAI's client, and replaces the platform functions. The plugin does this automatically. If
+ * you bundle the workflow code yourself, call `bundleWorkflowCode({ workflowsPath, webpackConfigHook:
+ * withAgentsSdk })`.
  */
 export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const { resolve = {}, output, module } = config;
@@ -20,7 +20,7 @@ export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const parser = module?.parser as { readonly javascript?: object } | undefined;
   return {
     ...config,
-    // There is only one file, and no URL to load others from.
+    // There is only one file, and there is no URL from which others could be loaded.
     output: { ...output, publicPath: '' },
     module: {
       ...module,

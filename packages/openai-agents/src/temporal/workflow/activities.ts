@@ -8,15 +8,18 @@ import { type AgentsActivities, maxJsonBytes, utf8Length } from '../contract/age
 
 /** Timeouts and attempts of activities. */
 export interface ActivityTimeouts {
-  /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
+  /** The time without a heartbeat after which a worker counts as dead, in milliseconds. Default: 30 s. */
   readonly heartbeatMs?: number | undefined;
-  /** Timeout of one answer with its retries, or of one call. Default: 1 h. */
+  /** The timeout of one answer with its retries, or of one call, in milliseconds. Default: 1 h. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum attempts of an activity whose worker died or timed out. Default: 10. */
+  /** Maximum number of attempts of an activity whose worker died or timed out. Default: 10. */
   readonly maxAttempts?: number | undefined;
 }
 
-/** After the lease is lost, a retry cannot succeed. The workflow must advance first. */
+/**
+ * The errors after which a retry cannot succeed. After the lease is lost, for example, the workflow must
+ * advance first.
+ */
 const nonRetryableErrorTypes = ['fenced', 'bad_option', 'aborted', 'no_session'].map(
   (code) => `millrace.${code}`,
 );
@@ -36,13 +39,15 @@ export function activitiesFor(times: ActivityTimeouts): AgentsActivities {
   });
 }
 
-/** The type of the failure that ended an activity. */
+/** Returns the type of the failure that ended an activity. */
 export function failureType(error: unknown): string | undefined {
   const { cause } = error instanceof ActivityFailure ? error : {};
   return cause instanceof ApplicationFailure ? (cause.type ?? undefined) : undefined;
 }
 
-/** Copies a value as plain data, without signals and functions. Throws if it is too large. */
+/**
+ * Returns a copy of the value as plain data, without signals and functions. Throws if it is too large.
+ */
 export function toPayload<T>(what: string, value: T): T {
   const json = JSON.stringify(value);
   const bytes = utf8Length(json);

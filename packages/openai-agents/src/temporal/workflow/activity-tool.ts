@@ -13,7 +13,7 @@ export interface ActivityToolOptions
   extends ActivityTimeouts,
     Pick<ToolOptions<undefined>, 'isEnabled' | 'errorFunction'> {
   /**
-   * Name of the tool. The worker has the implementation under the same name: `openaiAgentsPlugin({
+   * Name of the tool. The worker has the implementation under the same name, in `openaiAgentsPlugin({
    * tools: { … } })`.
    */
   readonly name: string;
@@ -21,13 +21,13 @@ export interface ActivityToolOptions
   readonly description: string;
   /** A Zod object or a JSON Schema. */
   readonly parameters: ToolParameters;
-  /** Require input that matches the schema exactly. Default: true. */
+  /** Whether the input must match the schema exactly. Default: true. */
   readonly strict?: boolean | undefined;
 }
 
 /**
- * Creates a function tool that runs in an activity. The worker has the implementation, and its
- * progress is on the log.
+ * Creates a function tool that runs in an activity. The worker has the implementation, and the progress
+ * of the tool is on the log.
  */
 export function activityTool(options: ActivityToolOptions): FunctionTool {
   assertKnownOptions('activityTool', options, {

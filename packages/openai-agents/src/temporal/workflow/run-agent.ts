@@ -21,23 +21,24 @@ type AnyAgent = Agent<any, any>;
 export interface RunAgentOptions extends ActivityTimeouts {
   /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** The message. Omit it if the message is already on the log. Default: the message on the log. */
+  /** The message. Default: the message that is already on the log. */
   readonly input?: string | undefined;
   /** Context for the SDK's run. Default: none. */
   readonly context?: unknown;
   /** Maximum turns of the SDK's run. Default: the default of the SDK. */
   readonly maxTurns?: number | undefined;
   /**
-   * Configuration of the SDK's runner. `runAgent` sets models and tracing. Default: the SDK's own.
+   * Configuration of the SDK's runner. `runAgent` sets models and tracing. Default: the defaults of the
+   * SDK.
    */
   readonly config?: Omit<Partial<RunConfig>, 'modelProvider' | 'tracingDisabled'> | undefined;
 }
 
 /**
- * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to
- * the log; tool results and hand-offs are also logged. It answers all messages, including those
- * that arrive by signal during the run. Returns undefined if there was no message, or if the run
- * was interrupted.
+ * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to the
+ * log. Tool results and hand-offs are also logged. The run answers all messages, also messages that
+ * arrive by signal during the run. Returns undefined if there was no message, or if the run was
+ * interrupted.
  */
 export async function runAgent<A extends AnyAgent>(
   agent: A,
@@ -73,7 +74,7 @@ async function answerAll<A extends AnyAgent>(
   for (let next: AnyAgent = agent; ; next = result?.lastAgent ?? next) {
     const task = new TaskRun(agentSession, options);
     const plan = await task.advance();
-    // Another execution left this run. Its calls are unknown here.
+    // Another execution started this run and did not finish it. The calls of the run are unknown here.
     if (plan.do === 'tool_calls')
       await endOpenRun(agentSession, 'The workflow that ran it is gone');
     if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
@@ -85,7 +86,7 @@ async function answerAll<A extends AnyAgent>(
   }
 }
 
-/** Runs the SDK once, and leaves no open run on the log. */
+/** Runs the SDK once. No open run stays on the log. */
 async function runOnce<A extends AnyAgent>(
   agentSession: AgentSession,
   task: TaskRun,
@@ -141,7 +142,8 @@ async function endOpenRun(agentSession: AgentSession, reason: string): Promise<v
 }
 
 /**
- * An SDK error must fail the workflow. Otherwise Temporal would retry the workflow task forever.
+ * Converts an SDK error to a failure of the workflow. Otherwise Temporal would retry the workflow task
+ * forever.
  */
 function toFailure(error: unknown): unknown {
   if (!(error instanceof AgentsError)) return error;

@@ -4,13 +4,14 @@ import type { AgentInputItem } from '@openai/agents';
 type Input = string | AgentInputItem[];
 
 interface InsertedItems {
-  /** Number of the SDK's own input items before these. */
+  /** The number of the SDK's own input items before the inserted items. */
   readonly after: number;
   readonly items: readonly AgentInputItem[];
 }
 
 /**
- * Inserts messages that users send during a run into the model's input. The SDK does not have them.
+ * Inserts the messages that users send during a run into the model's input, because the SDK does not have
+ * them.
  */
 export class Steering {
   readonly #inserted: InsertedItems[] = [];

@@ -20,7 +20,7 @@ import type {
 import { type ActivityTimeouts, activitiesFor, failureType, toPayload } from './activities.ts';
 import { Steering } from './steering.ts';
 
-/** The current run, for its tools. */
+/** The storage of the current run, which the tools of the run read. */
 export const currentTask: InstanceType<typeof AsyncLocalStorage<TaskRun>> =
   new AsyncLocalStorage<TaskRun>();
 
@@ -29,7 +29,7 @@ interface AnswerCall {
   readonly name: string;
 }
 
-/** A run of the SDK as turns, calls and results on the log. */
+/** Records a run of the SDK as turns, calls and results on the log. */
 export class TaskRun {
   readonly #agentSession: AgentSession;
   readonly #times: ActivityTimeouts;
@@ -59,7 +59,7 @@ export class TaskRun {
     return this.#isStopped;
   }
 
-  /** The next plan, if known. */
+  /** The next plan. Undefined if it is not known yet. */
   get plan(): Plan | undefined {
     return this.#plan;
   }
@@ -75,7 +75,7 @@ export class TaskRun {
    */
   async respond(model: string | undefined, request: ModelRequest): Promise<ModelResponse> {
     const { signal: _signal, ...rest } = request;
-    // A model request during a tool call comes from an agent inside the tool.
+    // A model request during a tool call comes from an agent inside the tool, so it is not logged.
     if (this.#running.size > 0) {
       const asked = toPayload('a request', { model, request: rest });
       const { response } = await activitiesFor(this.#times).openaiAgentsAsk(asked);
@@ -136,13 +136,16 @@ export class TaskRun {
     this.#running.add(callId);
   }
 
-  /** Records the result of a tool that ran in the workflow, unless its activity already did. */
+  /**
+   * Records the result of a tool that ran in the workflow. Does nothing if the activity of the tool has
+   * already recorded it.
+   */
   toolEnded(call: AnswerCall, output: JsonValue): void {
     this.#running.delete(call.callId);
     if (!this.#answered.has(call.callId)) this.#record(call, output);
   }
 
-  /** Only the first hand-off of an answer counts, as in the SDK. */
+  /** Records the results of hand-offs. As in the SDK, only the first hand-off of an answer counts. */
   handoffDone(to: string): void {
     const [call, ...ignored] = this.#handoffs;
     this.#handoffs = [];
@@ -158,7 +161,7 @@ export class TaskRun {
     try {
       await Promise.all(records);
     } catch (error) {
-      // An interrupted run answers its own calls.
+      // If the run was interrupted, the log already has results for its calls.
       if (failureType(error) !== 'millrace.aborted') throw error;
     }
   }
@@ -206,7 +209,7 @@ function modelResponse({
   };
 }
 
-/** Models whose answers are requested in activities. */
+/** Returns models whose answers are requested in activities. */
 export function workflowModels(task: TaskRun): ModelProvider {
   return {
     getModel: (name): Model => ({

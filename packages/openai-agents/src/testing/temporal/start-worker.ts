@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { WorkerConfig } from './worker-process.ts';
 
-/** Starts a worker in a separate process. Resolves when it polls, with a function that kills it. */
+/**
+ * Starts a worker in a separate process. When the worker polls, it resolves with a function that kills
+ * the process.
+ */
 export async function startWorker(order: WorkerConfig): Promise<() => Promise<void>> {
   const program = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, JSON.stringify(order)];

@@ -45,11 +45,9 @@ interface ServedTask {
 interface AgentsTestServer {
   client(): Client;
   address(): string;
-  /** A file with the bundled workflows for other processes. */
+  /** Returns the path of a file with the bundled workflows, for other processes. */
   bundle(): string;
-  /**
-   * Replays the history of a workflow with the same code. Throws if the code would act differently.
-   */
+  /** Replays the history of a workflow with the same code. Rejects if the code would act differently. */
   replay(workflowId: string): Promise<void>;
   served<T>(name: string, work: (stage: ServedTask) => Promise<T>): Promise<T>;
 }

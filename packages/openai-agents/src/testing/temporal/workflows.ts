@@ -1,4 +1,4 @@
-// A workflow module as a user would write it.
+// This is a workflow module as a user would write it.
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { activityTool, runAgent } from '../../temporal/workflow/index.ts';
@@ -19,11 +19,11 @@ const weatherAgent = Agent.create({
 interface Given {
   readonly session?: string;
   readonly input?: string;
-  /** Use tools that run in the workflow itself. */
+  /** Uses tools that run in the workflow itself. */
   readonly isPlain?: boolean;
 }
 
-/** The workflow that a server's `workflowAgent` starts. */
+/** Runs an agent. A server's `workflowAgent` starts this workflow. */
 export async function agentWorkflow(given: Given): Promise<string | undefined> {
   const { session, input, isPlain = false } = given;
   const agent = isPlain ? plainAgent : weatherAgent;
@@ -31,7 +31,7 @@ export async function agentWorkflow(given: Given): Promise<string | undefined> {
   return result?.finalOutput as string | undefined;
 }
 
-/** Calls another agent as a tool. */
+/** Runs an agent that calls another agent as a tool. */
 export async function nestedWorkflow(input: string): Promise<string | undefined> {
   const busy = new Agent({ name: 'Busy baker', instructions: 'You bake.', tools: [weather] });
   const asks = busy.asTool({ toolName: 'ask_baker', toolDescription: 'Asks the baker' });
@@ -40,7 +40,7 @@ export async function nestedWorkflow(input: string): Promise<string | undefined>
   return result?.finalOutput;
 }
 
-/** Needs more turns than allowed. */
+/** Runs an agent that needs more turns than allowed. */
 export async function shortWorkflow(input: string): Promise<unknown> {
   return (await runAgent(plainAgent, { input, maxTurns: 1 }))?.finalOutput;
 }

@@ -22,7 +22,7 @@ export type AiSdkSpeechModel = SpeechModelV3 | SpeechModelV4;
 export type AiSdkTranscriptionModel = TranscriptionModelV3 | TranscriptionModelV4;
 
 /**
- * Creates a speech model from one of any AI SDK provider package. Use it with `speak` of
+ * Converts a speech model of any AI SDK provider package. Use the result with `speak` of
  * `@millrace/providers/media`.
  *
  * @example
@@ -54,7 +54,8 @@ export function speechFromAiSdk(
         ({ audio, response }) => {
           const bytes = typeof audio === 'string' ? fromBase64(audio) : audio;
           const type = response.headers?.['content-type'] ?? '';
-          // Some packages decode the recording from JSON, so a type of text says nothing about it.
+          // Some packages get the audio from a JSON response, so only a type such as `audio/mpeg`
+          // describes it.
           const reported = /^audio\//i.test(type) ? type : '';
           return {
             audio: audioOf(bytes ?? new Uint8Array(), reported, format ?? 'mp3'),
@@ -66,8 +67,8 @@ export function speechFromAiSdk(
 }
 
 /**
- * Creates a transcription model from one of any AI SDK provider package. Use it with `transcribe` of
- * `@millrace/providers/media`. The interface has no language and no prompt: set them in
+ * Converts a transcription model of any AI SDK provider package. Use the result with `transcribe`
+ * of `@millrace/providers/media`. The SDK's interface has no language and no prompt. Set them in
  * `providerOptions`.
  *
  * @example

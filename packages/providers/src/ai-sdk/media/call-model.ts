@@ -22,17 +22,17 @@ export interface AiSdkMediaOptions
   extends MediaTransportOptions,
     Pick<AiSdkOptions, 'headers' | 'secrets'> {}
 
-/** The part of a model that all kinds have in common. */
+/** The fields that models of all kinds have. */
 interface NamedModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
 }
 
-/** What a call gets from its caller. */
+/** One call of a model. */
 interface AiSdkCall<Result> {
   readonly signal?: AbortSignal | undefined;
-  /** Calls the model. `extras` has the signal and the headers. */
+  /** Calls the model. `extras` contains the signal and the headers. */
   call(extras: CallExtras): PromiseLike<Result>;
 }
 
@@ -41,16 +41,21 @@ interface CallExtras {
   readonly headers?: Record<string, string>;
 }
 
-/** A model of the AI SDK, called with the limits, timeouts, retries and errors of this package. */
+/** Calls a model of the AI SDK with the limits, timeouts, retries and errors of this package. */
 export interface AiSdkCaller {
   readonly provider: string;
   readonly model: string;
   readonly info: ModelInfo;
-  /** Throws a `ProviderError`. `read` throws a `WireFault` if the result cannot be used. */
+  /**
+   * Calls the model and converts its result with `read`. Throws a `ProviderError`. `read` can throw
+   * a `WireFault` if the result cannot be used.
+   */
   call<Result, Answer>(call: AiSdkCall<Result>, read: (result: Result) => Answer): Promise<Answer>;
 }
 
-/** Reads the options of a model. Throws a `ProviderError` if one is unknown. */
+/**
+ * Creates the caller of a model from its options. Throws a `ProviderError` if an option is unknown.
+ */
 export function aiSdkCaller(
   of: string,
   { specificationVersion, provider, modelId }: NamedModel,
@@ -62,7 +67,7 @@ export function aiSdkCaller(
   });
   const transport = createTransport(options);
   const retries = completeRetries(options.retry ?? {});
-  // An environment variable that is not set gives undefined.
+  // The caller may pass an environment variable that is not set, which is undefined.
   const secrets = options.secrets?.filter((secret) => typeof secret === 'string') ?? [];
   const attempt = async <Result, Answer>(
     { signal, call }: AiSdkCall<Result>,
@@ -115,7 +120,7 @@ async function interruptible<Result>(
     controller.abort();
   };
   const onAbort = () => interrupt({ by: 'signal', reason: signal?.reason });
-  // The answer comes at once, so only the first byte and the total count.
+  // The answer arrives in one piece, so only the deadlines for the first byte and the total apply.
   const deadlines = new Deadlines(clock, timeouts, (deadline, afterMs) =>
     interrupt({ by: 'deadline', deadline, afterMs }),
   );

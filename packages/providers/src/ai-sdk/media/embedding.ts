@@ -18,8 +18,8 @@ export interface AiSdkEmbeddingOptions extends AiSdkMediaOptions {
 }
 
 /**
- * Creates an embedding model from one of any AI SDK provider package: Cohere, Voyage, Bedrock, and
- * others. Use it with `embed` of `@millrace/providers/media`.
+ * Converts an embedding model of any AI SDK provider package, such as Cohere, Voyage or Bedrock.
+ * Use the result with `embed` of `@millrace/providers/media`.
  *
  * @example
  * const model = embeddingFromAiSdk(cohere.embedding('embed-v4.0'));
@@ -38,7 +38,7 @@ export function embeddingFromAiSdk(
     model: caller.model,
     maxTexts,
     maxBytes: 300_000,
-    // Some packages cannot tell before they are asked. One request after the other is always right.
+    // Some packages report a promise here. Sending one request after the other is always allowed.
     maxParallel: model.supportsParallelCalls === true ? 4 : 1,
     embed: (request) =>
       caller.call(
@@ -56,7 +56,10 @@ export function embeddingFromAiSdk(
   };
 }
 
-/** A model can have more than this limit only if it reports a promise. */
+/**
+ * Returns the maximum number of texts in one request. It is 100 if the package reports a promise or
+ * no limit.
+ */
 function limitOf({ maxEmbeddingsPerCall }: AiSdkEmbeddingModel): number {
   return typeof maxEmbeddingsPerCall === 'number' && Number.isSafeInteger(maxEmbeddingsPerCall)
     ? maxEmbeddingsPerCall

@@ -8,7 +8,7 @@ import { type AiSdkMediaOptions, aiSdkCaller } from './call-model.ts';
 export type AiSdkImageModel = ImageModelV3 | ImageModelV4;
 
 /**
- * Creates an image model from one of any AI SDK provider package. Use it with `generateImage` of
+ * Converts an image model of any AI SDK provider package. Use the result with `generateImage` of
  * `@millrace/providers/media`.
  *
  * @example
@@ -23,7 +23,8 @@ export function imageFromAiSdk(
   return {
     provider: caller.provider,
     model: caller.model,
-    // Every model can make one. A package that does not know its limit gets one request for each.
+    // If the package does not report a number, each request asks for one image, which every model
+    // can create.
     maxImages: typeof maxImagesPerCall === 'number' && maxImagesPerCall > 0 ? maxImagesPerCall : 1,
     generate: ({ prompt, count, size, aspectRatio, seed, providerOptions = {}, signal }) =>
       caller.call(

@@ -17,8 +17,8 @@ import { LineFields, lineError } from './line-fields.ts';
 
 /**
  * Parses the text of a cassette. Throws a `CassetteError` with the line and the field if the text
- * is not a valid cassette. An exchange without an `end` line is an error, so a cut recording is
- * never accepted as complete.
+ * is not a valid cassette. An exchange must have an `end` line, so a recording that was cut off is
+ * an error.
  */
 export function decodeCassette(text: string): Cassette {
   if (text.length > maxCassetteLength) throw tooLarge(text.length);
@@ -155,8 +155,8 @@ interface CassetteLine<Type extends string> {
 const limits: JsonLimits = { maxDepth: 16, maxTextLength: maxCassetteLength };
 
 /**
- * Reads the lines of a cassette in order. Each line must be an object whose type is allowed at that
- * position.
+ * Reads the lines of a cassette in order. Each line must be an object with a type that is allowed
+ * at its position.
  */
 class CassetteLines {
   readonly #lines: readonly string[];

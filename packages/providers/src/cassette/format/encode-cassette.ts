@@ -11,8 +11,8 @@ import {
 export const cassetteVersion = 1;
 
 /**
- * Encodes a cassette as JSON lines: one `cassette` line, then for each exchange `request`,
- * `response`, one `chunk` for each read of the body, and `end`.
+ * Encodes a cassette as JSON lines. The first line has the type `cassette`. Each exchange has the
+ * lines `request`, `response`, one `chunk` for each read of the body, and `end`.
  */
 export function encodeCassette({ exchanges, unrecorded }: Cassette): string {
   const lines: string[] = [];

@@ -2,7 +2,9 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { decodeBase64 } from '../bytes.ts';
 import { CassetteError, type CassetteErrorCode } from '../cassette.ts';
 
-/** Reads and validates the fields of one cassette line. Fields that were not read are an error. */
+/**
+ * Reads and validates the fields of one cassette line. A field that no method has read is an error.
+ */
 export class LineFields {
   readonly #line: number;
   readonly #path: string;
@@ -56,7 +58,10 @@ export class LineFields {
     return new LineFields(this.#line, this.#take(name), `${this.#path}.${name}`);
   }
 
-  /** Reads what `encodeBytes` wrote. Returns undefined if the line has neither field. */
+  /**
+   * Reads bytes that `encodeBytes` wrote. Returns undefined if the line has neither `text` nor
+   * `base64`.
+   */
   bytes(): Uint8Array | undefined {
     if (this.has('text') && this.has('base64')) {
       throw this.fieldError('base64', 'expected text or base64, found both');

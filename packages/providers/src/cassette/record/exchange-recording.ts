@@ -28,7 +28,7 @@ export class ExchangeRecording {
   readonly startedAt: number;
   readonly chunks: RecordedChunk[] = [];
   head: ReceivedResponse | undefined;
-  /** Resolves with the first call of `end`; later calls have no effect. */
+  /** Resolves when `end` is called for the first time. Later calls have no effect. */
   readonly ended: Promise<RecordingEnd>;
   readonly #options: RecordingOptions;
   readonly #resolveEnded: (end: RecordingEnd) => void;
@@ -45,7 +45,8 @@ export class ExchangeRecording {
   }
 
   /**
-   * Milliseconds since the start. The value never decreases, even if the system clock is changed.
+   * Returns the milliseconds since the start. The value never decreases, even if the system clock
+   * is changed.
    */
   elapsedMs(): number {
     this.#lastMs = Math.max(this.#lastMs, msBetween(this.startedAt, this.#options.clock.now()));
@@ -56,7 +57,10 @@ export class ExchangeRecording {
     this.head = { atMs: this.elapsedMs(), response };
   }
 
-  /** Stores a copy, because the reader may overwrite or transfer the bytes. */
+  /**
+   * Adds a chunk to the recording. It stores a copy, because the reader may overwrite or transfer
+   * the bytes.
+   */
   add(chunk: unknown): void {
     const bytes = chunk instanceof Uint8Array ? chunk : undefined;
     if (bytes?.length === 0) return;
@@ -79,8 +83,8 @@ export class ExchangeRecording {
   }
 
   /**
-   * After the first dropped chunk nothing more is stored: a recording may end early, but has no
-   * gaps.
+   * Returns whether a chunk fits into the limits. After the first chunk that did not fit, none
+   * fits, so that a recording can end early but has no gaps.
    */
   #isWithinLimits({ length }: Uint8Array): boolean {
     const { budget, maxChunks } = this.#options;
@@ -88,7 +92,10 @@ export class ExchangeRecording {
   }
 }
 
-/** Rounds to microseconds, because more digits make a recording harder to read. */
+/**
+ * Returns the milliseconds between two times, at least 0. It rounds to microseconds, because more
+ * digits make a recording harder to read.
+ */
 export function msBetween(from: number, to: number): number {
   return Math.max(0, Math.round((to - from) * 1000) / 1000);
 }
@@ -107,8 +114,8 @@ export function recordResponse(
 }
 
 /**
- * Each read here causes exactly one read of the original body, so nothing is fetched early or
- * delayed.
+ * Returns a stream that records the body. Each read of it causes exactly one read of the original
+ * body, so nothing is read early or late.
  */
 function recordBody(
   body: ReadableStream<Uint8Array>,
@@ -125,13 +132,16 @@ function recordBody(
     recording.end(how, error);
   }
 
-  /** Detects the end immediately. After an abort, a next read may never happen. */
+  /**
+   * Handles the end of the original body at once, because after an abort there may be no further
+   * read.
+   */
   async function watch(controller: ByteController): Promise<void> {
     const failure = await reader.closed.then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    // The last chunk may still be in flight.
+    // The last chunk may not have reached the new stream yet.
     await pulling;
     if (isOver) return;
     if (failure === undefined) {

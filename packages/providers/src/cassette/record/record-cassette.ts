@@ -37,7 +37,7 @@ export interface RecordOptions {
    * also in their JSON-escaped and percent-encoded forms. Everything that looks like an API key is
    * removed too.
    *
-   * A secret that a model spreads over several events is not detected: read the answers before you
+   * A secret that a model spreads over several events is not detected. Read the answers before you
    * publish a recording. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
@@ -66,7 +66,8 @@ export interface CassetteRecorder {
   /** Returns the exchanges that have ended so far. */
   cassette(): Cassette;
   /**
-   * Resolves when no exchange is running: each body was read to its end, was cancelled, or failed.
+   * Resolves when no exchange is running, that is, when each body was read to its end, was
+   * cancelled, or failed.
    */
   settled(): Promise<Cassette>;
 }
@@ -96,7 +97,9 @@ class Recorder implements CassetteRecorder {
   readonly #redactor: Redactor;
   readonly #onExchange: (exchange: RecordedExchange) => void;
   readonly #budget: ByteBudget;
-  /** In start order. An entry is undefined while its exchange is running. */
+  /**
+   * The exchanges in the order of their start. An entry is undefined while its exchange is running.
+   */
   readonly #exchanges: (RecordedExchange | undefined)[] = [];
   readonly #pending = new Set<Promise<void>>();
   #firstStartedAt: number | undefined;
@@ -104,8 +107,8 @@ class Recorder implements CassetteRecorder {
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: RecordOptions) {
-    // Called without a receiver, because browsers require that. Read at each call, because the
-    // global may be replaced.
+    // `fetch` is called without a receiver, because browsers require that. It is looked up at each
+    // call, because a program may replace the global.
     this.#send = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...defaultCassetteLimits, ...options.limits };
@@ -143,8 +146,8 @@ class Recorder implements CassetteRecorder {
   }
 
   /**
-   * Returns undefined if the limit is reached or the arguments are invalid. In the latter case the
-   * real fetch reports the error.
+   * Captures a request. Returns undefined if the limit is reached or the arguments are invalid. The
+   * real fetch then reports invalid arguments.
    */
   #capture(
     ...[input, init, budget]: Parameters<typeof captureRequest>
@@ -180,8 +183,8 @@ class Recorder implements CassetteRecorder {
     startMs: number,
   ): Promise<RecordedExchange> {
     const ended = await recording.ended;
-    // Unsent data will never be sent after the end. A body in memory is read before this macrotask
-    // runs.
+    // After the end of the response, the rest of the request body is never sent, so the copy stops.
+    // A body that is in memory has been read before this macrotask runs.
     scheduleMacrotask(() => request.copy.stop());
     const described = await toRecordedRequest(request, this.#redactor);
     return toRecordedExchange(startMs, described, recording, ended, this.#redactor);

@@ -6,13 +6,13 @@ import { createRedactor, type Redactor } from './redactor.ts';
 export interface SecretFinding {
   /** Index of the exchange in the cassette. */
   readonly exchange: number;
-  /** Part of the exchange, for example `URL`, `request body` or `chunk 3`. */
+  /** The part of the exchange, for example `URL`, `request body` or `chunk 3`. */
   readonly location: string;
 }
 
 /**
- * Lists everything that a recorder with these secrets would have removed. A safe cassette gives an
- * empty list.
+ * Returns the location of each secret that a recorder with these secrets would have removed. The
+ * list is empty for a safe cassette.
  */
 export function findSecrets(
   { exchanges }: Cassette,

@@ -1,8 +1,8 @@
 import { type Redactor, redacted } from './redactor.ts';
 
 /**
- * Headers that the reader of a stream or a retry may need. Keys, cookies and account ids are not
- * among them.
+ * The headers that are recorded. The reader of a stream or a retry may need them. They contain no
+ * keys, cookies or account ids.
  */
 const allowedHeaders: readonly RegExp[] = [
   /^(?:accept|content-type|date)$/,
@@ -14,7 +14,7 @@ const allowedHeaders: readonly RegExp[] = [
   /^openai-(?:version|beta|processing-ms|model)$/,
 ];
 
-/** Checks whether a recording stores a header with this name. All other headers are dropped. */
+/** Returns whether a recording stores the header with this name. All other headers are dropped. */
 export function isAllowedHeader(name: string): boolean {
   return allowedHeaders.some((form) => form.test(name));
 }
@@ -27,10 +27,10 @@ export function redactHeaders(
   return Object.fromEntries(entries.map(([name, value]) => [name, redactor.text(value)]));
 }
 
-/** A custom fetch may accept a path without an origin. */
+/** The origin of URLs without one. A custom fetch may accept a path without an origin. */
 const noOrigin = 'http://relative.invalid';
 
-/** A parameter is secret if a word of its name ends like this. */
+/** Matches the ends of parameter names whose values are secret. */
 const secretName =
   /(?:key|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|jwt|session|sid)$/i;
 
@@ -38,14 +38,17 @@ export function parseUrl(text: string): URL | null {
   return URL.parse(text, noOrigin);
 }
 
-/** Removes user, password, fragment and the values of parameters that look like keys. */
+/**
+ * Removes the user, password and fragment of a URL, and the values of parameters that look like
+ * keys.
+ */
 export function redactUrl(text: string, redactor: Redactor): string {
   const url = parseUrl(text);
   if (url === null) return 'about:invalid';
   url.username = '';
   url.password = '';
   url.hash = '';
-  // Edited as text, because URLSearchParams would re-encode all other parameters.
+  // The query is edited as text, because URLSearchParams would encode all other parameters again.
   url.search = url.search.slice(1).split('&').map(redactParameter).join('&');
   const { href, origin } = url;
   return redactor.text(origin === noOrigin ? href.slice(noOrigin.length) : href);

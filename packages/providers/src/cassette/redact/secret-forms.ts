@@ -1,6 +1,6 @@
 import { toLatin1 } from '../bytes.ts';
 
-// JSON puts one backslash before some characters. Nested JSON puts several.
+// JSON puts one backslash before some characters. JSON inside JSON puts several.
 const slashes = String.raw`\\{1,16}`;
 const maybeSlashes = String.raw`\\{0,16}`;
 
@@ -13,8 +13,8 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The incomplete start of one character at the end of a text: of an escape, of a surrogate pair in
- * escapes, or of a UTF-8 sequence.
+ * Matches one incomplete character at the end of a text. It can be part of an escape, of a
+ * surrogate pair in escapes, or of a UTF-8 sequence.
  */
 const cutCharacter = new RegExp(
   [
@@ -25,21 +25,24 @@ const cutCharacter = new RegExp(
   'y',
 );
 
-/** A prefix of this length already reveals the secret. */
+/** The length of the shortest prefix that counts as revealing the secret. */
 const minRevealingUnits = 4;
 
-/** All ways in which one secret can be written: as is, JSON-escaped, percent-encoded, or mixed. */
+/** Finds one secret in all its forms: unchanged, JSON-escaped, percent-encoded, or mixed. */
 interface SecretForms {
-  /** Matches Latin-1 text. */
+  /** Matches the whole secret in Latin-1 text. */
   readonly pattern: RegExp;
-  /** Returns the position where a prefix of the secret starts, if the cut text ends with one. */
+  /**
+   * Returns the position where a prefix of the secret starts, if the text was cut off inside the
+   * secret.
+   */
   partialStartIn(text: string): number | undefined;
 }
 
 export function secretForms(secret: string): SecretForms {
   const units = [...secret.matchAll(/\\+|[^\\]/gsu)].map(([unit], at) => formsOf(unit, at));
   const prefixPatterns = units.map((forms) => forms.map((form) => new RegExp(form, 'y')));
-  // The longest form of a character is a pair of `\uXXXX` with all their backslashes.
+  // The longest form of a character is two `\uXXXX` with all their backslashes.
   const longest = units.length * 48;
   return {
     pattern: new RegExp(units.map((forms) => `(?:${forms.join('|')})`).join(''), 'g'),
@@ -53,8 +56,8 @@ export function secretForms(secret: string): SecretForms {
 }
 
 /**
- * Checks whether the rest of the text equals the secret from this unit on, and is long enough to
- * reveal it.
+ * Returns whether the rest of the text is a part of the secret, starting at the unit `next`, and is
+ * long enough to reveal the secret.
  */
 function matchesPrefix(
   units: readonly (readonly RegExp[])[],
@@ -72,8 +75,8 @@ function matchesPrefix(
 }
 
 /**
- * All forms of one character. A run of backslashes is one unit, because each level of escaping
- * doubles it.
+ * Returns all forms of one character as regular expressions. Several backslashes in a row are one
+ * unit, because each level of escaping doubles them.
  */
 function formsOf(unit: string, at: number): readonly string[] {
   const forms = [rawForm(unit, at), unicodeForm(unit), percentForm(unit)];
@@ -85,7 +88,7 @@ function formsOf(unit: string, at: number): readonly string[] {
 
 function rawForm(unit: string, at: number): string {
   if (unit.startsWith('\\')) return `\\\\{${unit.length},${unit.length * 16}}`;
-  // The first unit includes its escape characters. Otherwise a lone backslash would remain.
+  // The first unit includes the backslashes before it. Otherwise a lone backslash would remain.
   const isEscaped = at === 0 || `"'/`.includes(unit);
   const raw = [...toLatin1(new TextEncoder().encode(unit))].map(byteSource).join('');
   return isEscaped ? maybeSlashes + raw : raw;

@@ -21,7 +21,7 @@ export function replayBody(
 
   function deliver(controller: ByteController): void {
     const chunk = chunks[next++];
-    // A copy, because a byte stream transfers the buffer that it receives.
+    // The bytes are copied, because a byte stream transfers the buffer that it receives.
     if (chunk !== undefined) return controller.enqueue(chunk.bytes.slice());
     stop();
     const error = errorAtEnd(end);
@@ -53,8 +53,8 @@ export function replayBody(
 }
 
 /**
- * The error with which the replayed body ends, or undefined if the recorded body ended normally. A
- * cut or clipped recording ends with an error, because its continuation is unknown.
+ * Returns the error with which the replayed body ends, or undefined if the recorded body ended
+ * normally. A cut or clipped recording ends with an error, because the rest of its body is unknown.
  */
 export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined {
   if (clipped !== undefined) {
@@ -80,15 +80,18 @@ export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined 
 }
 
 /**
- * `instant` replays as fast as the reader reads, with one macrotask per chunk. A number is a
- * factor: 2 replays in half the recorded time.
+ * The speed of a replay. `instant` replays as fast as the reader reads, with one macrotask per
+ * chunk. A number is a factor, so 2 replays in half the recorded time.
  */
 export type ReplaySpeed = number | 'instant';
 
-/** Calls `run` when the given recorded time has come. Returns a function that cancels the call. */
+/**
+ * Calls `run` at the given recorded time, in milliseconds. Returns a function that cancels the
+ * call.
+ */
 export type ReplaySchedule = (ms: number, run: () => void) => () => void;
 
-/** The longest delay that a timer supports. */
+/** The longest delay that a timer supports, in milliseconds. */
 const maxDelayMs = 2 ** 31 - 1;
 
 /** Starts a schedule now. All times are relative to its start, so that delays do not add up. */

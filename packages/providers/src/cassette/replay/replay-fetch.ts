@@ -25,8 +25,8 @@ export interface ReplayFetchOptions {
   /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
   /**
-   * Secrets of the current requests. They match the places where a secret was removed from the
-   * recording. Default: none.
+   * Secrets of the current requests. They are removed before a request is compared with the
+   * recording, which contains no secrets either. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
   /** Clock for the replayed delays. Default: the system clock. */
@@ -35,9 +35,10 @@ export interface ReplayFetchOptions {
 
 /**
  * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
- * pieces. A request gets the first unused exchange with the same method, path, query and body. The
- * fields `prompt_cache_key` and `session_id` of the body may differ, because they name the session. If
- * there is no such exchange, the promise rejects with a `CassetteError` that lists the differences.
+ * chunks. A request gets the first unused exchange with the same method, path, query and body.
+ * The fields `prompt_cache_key` and `session_id` of the body may differ, because they name the
+ * session. If no exchange matches, the promise rejects with a `CassetteError` that lists the
+ * differences.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
@@ -92,7 +93,7 @@ async function respond(
   );
 }
 
-/** Statuses that have no body by the fetch standard. */
+/** Returns whether a response with this status has no body, as the fetch standard says. */
 function isNullBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304;
 }

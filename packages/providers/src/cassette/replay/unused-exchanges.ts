@@ -20,8 +20,8 @@ export class UnusedExchanges {
   }
 
   /**
-   * Removes and returns the first exchange that matches the request. Concurrent requests may arrive
-   * in another order than recorded.
+   * Removes and returns the first exchange that matches the request. It searches all exchanges,
+   * because concurrent requests may arrive in another order than recorded.
    */
   take(request: RecordedRequest): RecordedExchange {
     this.#requests += 1;
@@ -32,8 +32,8 @@ export class UnusedExchanges {
         this.#unused.delete(index);
         return exchange;
       }
-      // The error describes the next unused exchange, because the request was most likely meant for
-      // it.
+      // The error describes the first unused exchange, because the request was most likely meant
+      // for it.
       differences ??= found;
     }
     throw this.#refusal(request, differences);
@@ -60,9 +60,9 @@ export class UnusedExchanges {
 const maxPaths = 5;
 
 /**
- * Lists the differences between a request and a recorded one, without values. An empty list means a
- * match. The host is not compared, so that a recording works with any base URL. Fields that name the
- * session are not compared either.
+ * Returns the differences between a request and a recorded one, without values. An empty list means
+ * that they match. The host is not compared, so that a recording works with any base URL. Fields
+ * that name the session are not compared either.
  */
 function requestDifferences(
   recorded: RecordedRequest,
@@ -103,8 +103,8 @@ function bodyDifferences(recorded: RecordedRequest, requested: RecordedRequest):
 }
 
 /**
- * Fields that name the session, so that the provider finds its prompt cache. A new session has another
- * name in each run, and the answer does not depend on it.
+ * The fields that name the session. Providers use them to find their prompt cache. They differ in
+ * each run, and the answer does not depend on them.
  */
 const sessionFields: ReadonlySet<string> = new Set(['prompt_cache_key', 'session_id']);
 
@@ -126,7 +126,7 @@ function parseBody(bytes: Uint8Array): ReturnType<typeof parseJson> | undefined 
   return text === undefined ? undefined : parseJson(text, limits);
 }
 
-/** Lists up to `max` paths at which two values differ, such as `$.messages[1].content`. */
+/** Returns up to `max` paths at which two values differ, such as `$.messages[1].content`. */
 function jsonDifferences(
   a: JsonValue,
   b: JsonValue,
@@ -145,7 +145,8 @@ function jsonDifferences(
   return found;
 }
 
-// Includes arrays: their keys are the indexes, and they are compared the same way.
+// Returns whether a value is an object or an array. Arrays are compared like objects, with their
+// indices as keys.
 function isContainer(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }

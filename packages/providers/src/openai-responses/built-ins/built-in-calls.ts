@@ -2,26 +2,26 @@ import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import type { BuiltInTool } from '../../contract/built-in-tool.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 
-/** How the calls of a built-in tool arrive. */
+/** Describes the calls of a built-in tool. */
 export interface BuiltInCall {
   readonly id: BuiltInTool;
-  /** The type of the tool, and the name of calls that no tool answers. */
+  /** The type of the tool. It is also the name of a call that no tool answers. */
   readonly tool: string;
-  /** The item's field with the id that its output repeats. */
+  /** The field of the item with the id that the output must repeat. */
   readonly idField: 'call_id' | 'id';
-  /** Whether the API rejects the item without the id of its own. */
+  /** Whether the API rejects the item without its own id. */
   readonly needsOwnId: boolean;
-  /** Fields that the API requires, but may send as null or leave out. */
+  /** Fields that the API requires, although it may send them as null or leave them out. */
   readonly requiredFields?: JsonObject;
-  /** Whether the client runs the call. Otherwise the provider does. */
+  /** Returns whether the client runs the call. Otherwise the provider runs it. */
   isClientRun(item: JsonObject): boolean;
-  /** The input of the tool that answers. */
+  /** Returns the input of the tool that answers the call. */
   inputOf(item: JsonObject): JsonObject;
 }
 
 const always = () => true;
 
-/** By the type of the item. */
+/** The built-in tools by the type of their call items. */
 const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
   shell_call: {
     id: 'openai.shell',
@@ -80,22 +80,22 @@ const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
   },
 };
 
-/** The built-in tool that an item of this type is a call of. */
+/** Returns the built-in tool whose calls have this item type, or undefined. */
 export function builtInCall(type: string | undefined): BuiltInCall | undefined {
   return type !== undefined && Object.hasOwn(builtInCalls, type) ? builtInCalls[type] : undefined;
 }
 
-/** The `type` of the tool that the request declares for a built-in tool. */
+/** Returns the `type` with which a request declares a built-in tool. */
 export function builtInToolType(id: BuiltInTool): string {
   return id.slice(id.indexOf('.') + 1);
 }
 
-/** True for a shell that runs at the provider. */
+/** Returns whether a shell runs at the provider. */
 export function isInContainer(environment: JsonObject | undefined): boolean {
   return textIn(environment, 'type')?.startsWith('container') === true;
 }
 
-/** Arguments arrive as an object or as its JSON text. */
+/** Returns arguments as an object. They arrive as an object or as its JSON text. */
 function objectOf(given: JsonValue | undefined): JsonObject {
   const parsed = typeof given === 'string' ? parseJson(given) : undefined;
   const value = parsed?.ok ? parsed.value : given;
@@ -103,8 +103,8 @@ function objectOf(given: JsonValue | undefined): JsonObject {
 }
 
 /**
- * The text of arguments that the parsed object does not show exactly. The provider makes the call
- * with the text, so the user must see it.
+ * Returns the text of arguments that the parsed object does not show exactly. The provider makes
+ * the call with the text, so the user must see it.
  */
 function textIfInexact(given: JsonValue | undefined): JsonObject {
   if (given === undefined || given === null || given === '' || isObject(given)) return {};
@@ -112,7 +112,7 @@ function textIfInexact(given: JsonValue | undefined): JsonObject {
   return isExact(text) ? {} : { arguments_text: text };
 }
 
-/** Whether the text is an object in which no key is repeated and no number is rounded. */
+/** Returns whether the text is an object in which no key is repeated and no number is rounded. */
 function isExact(text: string): boolean {
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return false;
@@ -141,12 +141,17 @@ function computerInput(item: JsonObject): JsonObject {
   };
 }
 
-/** The commands run one after the other, in one shell. */
+/**
+ * Converts a shell action to the input of the tool. The commands run one after the other, in one
+ * shell.
+ */
 function shellInput(action: JsonObject | undefined): JsonObject {
   return { command: textsIn(action, 'commands').join('\n'), ...timeLimit(action) };
 }
 
-/** A program and its arguments as one command line, in its folder and with its environment. */
+/**
+ * Converts a program and its arguments to one command line, with its folder and its environment.
+ */
 function localShellInput(action: JsonObject | undefined): JsonObject {
   const folder = textIn(action, 'working_directory');
   const variables = Object.entries(objectIn(action, 'env') ?? {});
@@ -160,7 +165,10 @@ function localShellInput(action: JsonObject | undefined): JsonObject {
   return { command: lines.join('\n'), ...timeLimit(action) };
 }
 
-/** A script that is passed to a shell is the command itself. */
+/**
+ * Returns words as one command line. If a shell runs a script (`bash -c`), the script itself is the
+ * command.
+ */
 function commandLine(words: readonly string[]): string {
   const [program = '', option = '', script] = words;
   const isScript = /^(?:\/bin\/)?(?:ba)?sh$/.test(program) && /^-l?c$/.test(option);

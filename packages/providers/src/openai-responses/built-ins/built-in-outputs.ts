@@ -3,20 +3,20 @@ import { attachmentContent, contentUrl } from '../../history/attachment.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { functionTool } from '../tools.ts';
 
-/** The call that an output answers: the item as it is sent, and the id that the output repeats. */
+/** The call that an output answers: the sent item, and the id that the output must repeat. */
 interface AnsweredCall {
   readonly item: JsonObject;
   readonly callId: string;
 }
 
 /**
- * Converts the result of a call of a built-in tool to the item that answers it. Returns undefined
- * if the API cannot express the result: a computer must answer with a picture.
+ * Converts the result of a built-in tool to the item that answers its call. Returns undefined if
+ * the API cannot express the result. For example, a computer must answer with an image.
  */
 export function builtInOutput(call: AnsweredCall, result: ToolResultPart): JsonObject | undefined {
   const { item, callId: call_id } = call;
   const { text, isError } = result;
-  // The program that made the call gets its result.
+  // If a program made the call, the output must name that program.
   const caller = objectIn(item, 'caller');
   const head = { call_id, ...(caller === undefined ? {} : { caller }) };
   switch (item['type']) {
@@ -57,7 +57,9 @@ export function builtInOutput(call: AnsweredCall, result: ToolResultPart): JsonO
   }
 }
 
-/** The tool's own list of outputs, or one for all commands. */
+/**
+ * Returns the output of a shell: the tool's own list of outputs, or one output for all commands.
+ */
 function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
   const limit = countIn(objectIn(item, 'action'), 'max_output_length');
   const outputs = isObject(result.value) ? arrayIn(result.value, 'output') : [];
@@ -67,7 +69,10 @@ function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
   };
 }
 
-/** A call that did not run has an error, but neither an exit code nor a time limit. */
+/**
+ * Returns the output of a command. A call that did not run has an error, but neither an exit code
+ * nor a timeout.
+ */
 function commandOutput({ text, isError, value }: ToolResultPart): JsonObject {
   const facts = isObject(value) ? value : {};
   if (facts['timedOut'] === true) return { stdout: text, stderr: '', outcome: { type: 'timeout' } };
@@ -91,7 +96,10 @@ function screenshotOf({ attachments = [] }: ToolResultPart): JsonObject | undefi
   return { type: 'computer_screenshot', ...place };
 }
 
-/** Tools in the format of the API stay as they are. */
+/**
+ * Converts the tools that a search found. Tools that are already in the format of the API stay
+ * unchanged.
+ */
 function foundTools({ value }: ToolResultPart): readonly JsonObject[] {
   const tools = isObject(value) ? objectsIn(value, 'tools') : [];
   return tools.flatMap((tool) => {

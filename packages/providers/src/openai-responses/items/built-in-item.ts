@@ -6,8 +6,9 @@ import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-ite
 import { isChanged, isIncomplete, takeCallId } from './tool-calls.ts';
 
 /**
- * A call of a built-in tool. If the client runs it, it is a tool call with the input of the tool
- * that answers it. Otherwise it is stored as it came. Only its end says which one it is.
+ * A call of a built-in tool. If the client runs it, it becomes a tool call with the input of the
+ * tool that answers it. Otherwise it is stored in the provider's format. Only the end of the item
+ * shows who runs it.
  */
 export class BuiltInItem extends OutputItem {
   readonly type: string;
@@ -22,7 +23,7 @@ export class BuiltInItem extends OutputItem {
     this.#builtIn = builtIn;
   }
 
-  /** True if there is a call that the client can run. */
+  /** Whether there is a call that the client can run. */
   get isCallable(): boolean {
     return this.#callId !== undefined;
   }
@@ -54,7 +55,10 @@ export class BuiltInItem extends OutputItem {
     });
   }
 
-  /** Only the end of the item confirms that it is complete. */
+  /**
+   * Handles a response without an end of this item. Only that end confirms that the call is
+   * complete, so a whole response without it throws.
+   */
   protected override endWithoutDone(isResponseWhole: boolean): void {
     if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
   }
@@ -68,7 +72,7 @@ export class BuiltInItem extends OutputItem {
       toolCallId: id,
       name: this.context.nameOf(this.#builtIn),
       arguments: this.#written,
-      // A partial call is for display and never runs.
+      // A partial call is for display only and never runs.
       ...(isCut ? { partial: true } : { providerState: this.state(own) }),
     });
     if (!isCut) this.#callId = id;

@@ -3,8 +3,8 @@ import { textIn } from '../../json/fields.ts';
 import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 
 /**
- * An item that only the provider understands: searches, code, MCP, compaction. It is stored as it
- * came, for display and to be sent back.
+ * An item that only the provider understands, such as a search, code, MCP or compaction. It is
+ * stored in the provider's format, so that it can be displayed and sent back.
  */
 export class HostedItem extends OutputItem {
   readonly type: string;
@@ -20,12 +20,15 @@ export class HostedItem extends OutputItem {
     if (!this.isClosed) this.#set(item);
   }
 
-  /** Sets the provider's status. */
+  /** Stores the provider's status of the item. */
   progress(status: string): void {
     if (!this.isClosed) this.#set({ ...this.fields, status });
   }
 
-  /** Encrypted content differs from event to event. Any version is valid. */
+  /**
+   * Returns true, because every version of the item is valid. Encrypted content differs from event
+   * to event.
+   */
   override matches(_item: JsonObject): boolean {
     return true;
   }
@@ -54,7 +57,7 @@ export class HostedItem extends OutputItem {
   }
 }
 
-/** A generated picture: the call, and the bytes as a part of their own. */
+/** A generated image. The call is one part, and the bytes are another. */
 export class ImageItem extends HostedItem {
   #picture: PartId | undefined;
   #isFinal = false;
@@ -64,7 +67,7 @@ export class ImageItem extends HostedItem {
     super.open(rest);
   }
 
-  /** Shows a preview, which replaces the previous one. */
+  /** Writes a preview of the image, which replaces the previous preview. */
   preview(event: JsonObject): void {
     const bytes = base64Bytes(textIn(event, 'partial_image_b64') ?? '');
     if (!this.isClosed && bytes?.length) this.#show(event, bytes);
@@ -83,7 +86,7 @@ export class ImageItem extends HostedItem {
     const { result, ...rest } = item;
     const data = textIn(item, 'result');
     const bytes = base64Bytes(data ?? '');
-    // If the bytes are unreadable, the call keeps them as they came.
+    // If the bytes cannot be decoded, the part of the call keeps them unchanged.
     super.finish(bytes === undefined ? item : rest);
     this.#isFinal = data !== undefined;
     if (bytes?.length) this.#show(item, bytes);
@@ -104,7 +107,7 @@ export class ImageItem extends HostedItem {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** Decodes base64: both alphabets, with or without padding. */
+/** Decodes base64 of both alphabets, with or without padding. */
 export function base64Bytes(text: string): Uint8Array | undefined {
   const digits = text
     .replace(/[=\s]+$/, '')

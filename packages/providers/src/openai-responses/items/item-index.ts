@@ -4,20 +4,20 @@ import { BuiltInItem } from './built-in-item.ts';
 import type { OutputItem } from './output-item.ts';
 import { CallItem } from './tool-calls.ts';
 
-/** What an event says about its item. */
+/** The data of an event that identifies its item. */
 interface ItemQuery {
   readonly type: string;
   readonly id: string | undefined;
   readonly index: number | undefined;
   /** The item itself, if the event contains it. */
   readonly item?: JsonObject;
-  /** True if the event repeats content of an item that may have ended. */
+  /** True if the event repeats content of an item that may have ended already. */
   readonly isRepeat?: boolean;
 }
 
 /**
- * Finds the item that an event belongs to. No single field is reliable: ids change from event to
- * event, and indexes are missing or equal for all items.
+ * Finds the item that an event belongs to. No single field is reliable, because ids change from
+ * event to event, and indexes can be missing or equal for all items.
  */
 export class ItemIndex {
   readonly #byId = new Map<string, OutputItem[]>();
@@ -28,7 +28,7 @@ export class ItemIndex {
     return this.#indexes.size;
   }
 
-  /** In the order in which they began. */
+  /** Returns all items in the order in which they began. */
   get all(): readonly OutputItem[] {
     return [...this.#indexes.keys()];
   }
@@ -39,7 +39,7 @@ export class ItemIndex {
     this.addId(item, id);
   }
 
-  /** Adds an id to an item. An item can have several. */
+  /** Adds an id to an item. An item can have several ids. */
   addId(item: OutputItem, id: string | undefined): void {
     if (id !== undefined && !this.#byId.get(id)?.includes(item)) addTo(this.#byId, id, item);
   }
@@ -52,7 +52,10 @@ export class ItemIndex {
     }
   }
 
-  /** The item with this id, or else at this index. Undefined if there is more than one. */
+  /**
+   * Returns the item with this id, or else the item at this index. Returns undefined if several
+   * items match.
+   */
   single(id: string | undefined, index: number | undefined): OutputItem | undefined {
     const named = id === undefined ? undefined : this.#byId.get(id);
     const found = named ?? (index === undefined ? undefined : this.#byIndex.get(index));
@@ -60,8 +63,9 @@ export class ItemIndex {
   }
 
   /**
-   * Returns the items that match: none for a new item, several if they cannot be distinguished. It
-   * compares the id, the call id, an unambiguous index, and then the open items of the type.
+   * Returns the items that match a query. No item matches if the item is new, and several match if
+   * they cannot be distinguished. It compares the id, then the call id, then the index, and then
+   * the type of open items.
    */
   find(query: ItemQuery): readonly OutputItem[] {
     const fitting = this.all.filter((item) => matchesQuery(item, query));
@@ -90,8 +94,8 @@ export class ItemIndex {
   }
 
   /**
-   * Some servers use one id for all items. An item that ended at another index is not the one that
-   * begins here.
+   * Returns whether an item is a different one than the event's, although their ids are equal. Some
+   * servers use one id for all items. An item that ended at another index is a different one.
    */
   #isElsewhere(item: OutputItem, { id, index }: ItemQuery): boolean {
     const own = this.#indexes.get(item);
@@ -118,8 +122,8 @@ function addTo<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): 
 type Match = OutputItem | undefined;
 
 /**
- * Assigns each item of the final output to a streamed item: by id or call id, or else the next one
- * of its type, because ids can change.
+ * Finds the streamed item for each item of the final output. It compares ids, call ids and content.
+ * If nothing matches, it takes the next item of the same type, because ids can change.
  */
 export function matchItems(
   output: readonly JsonObject[],
@@ -138,8 +142,8 @@ export function matchItems(
 }
 
 /**
- * True if the final output has other items of this type, but not this one. If it has none of the
- * type, or if the item ended and is not a call, the output is just incomplete.
+ * Returns whether an item must be removed, because the final output has items of its type but not
+ * this one. An item that ended and is not a call stays, because the final output can be incomplete.
  */
 export function isUnlisted(
   item: OutputItem,

@@ -4,34 +4,35 @@ import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
 import type { BuiltInCall } from '../built-ins/built-in-calls.ts';
 
-/** The context that items share. */
+/** The data that all items of a response share. */
 export interface ItemContext extends ReaderContext {
   readonly owner: StateOwner;
-  /** The call ids of this response, which must be unique. */
+  /** The call ids that this response has used. Each id must be unique. */
   readonly callIds: Set<string>;
-  /** True if the request has a tool with this name. */
+  /** Returns whether the request has a tool with this name. */
   isDeclared(name: string): boolean;
-  /** Whether the client runs a call of a built-in tool. */
+  /** Returns whether the client runs a call of a built-in tool. */
   isClientRun(builtIn: BuiltInCall, item: JsonObject): boolean;
-  /** The name of the tool that answers a built-in tool. */
+  /** Returns the name of the tool that answers a built-in tool. */
   nameOf(builtIn: BuiltInCall): string;
-  /** True if the provider runs all calls of custom tools that the request does not declare. */
+  /** Whether the provider runs all calls of custom tools that the request does not declare. */
   readonly runsCustomCalls: boolean;
 }
 
 /**
- * The reasoning that led to an item. The provider rejects one without the other, so the item stores
- * it.
+ * The reasoning that led to an item. The provider rejects the item without this reasoning, and the
+ * reasoning without the item. The item therefore stores this reference.
  */
 export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;
-  /** True if the item directly follows the reasoning. */
+  /** Whether the item directly follows the reasoning. */
   readonly isNext: boolean;
 }
 
 /**
- * One item of a response's output while it streams. The API sends it several times: in pieces, at
- * the end of each piece, at its own end, and in the final output. The latest version counts.
+ * One item of a response's output while it streams. The API sends an item several times: in pieces,
+ * at the end of each piece, at the end of the item, and in the final output. A later version
+ * replaces an earlier one.
  */
 export abstract class OutputItem {
   abstract readonly type: string;
@@ -51,12 +52,12 @@ export abstract class OutputItem {
     return textIn(this.#fields, 'id');
   }
 
-  /** The known fields. Empty values count as missing. */
+  /** The fields that are known so far. Empty values count as missing. */
   get fields(): JsonObject {
     return this.#fields;
   }
 
-  /** True after the start event of the item. */
+  /** Whether the start event of the item has arrived. */
   get isOpened(): boolean {
     return this.#isOpened;
   }
@@ -65,17 +66,17 @@ export abstract class OutputItem {
     return this.#isClosed;
   }
 
-  /** True if the item has no visible content. */
+  /** Whether the item has no visible content. */
   get isEmpty(): boolean {
     return false;
   }
 
-  /** True if both have the same id, or the same call id. */
+  /** Returns whether both items have the same id or the same call id. */
   sharesIdWith(item: JsonObject): boolean {
     return isSameText('id', this.#fields, item) || isSameText('call_id', this.#fields, item);
   }
 
-  /** True if it is certainly a different item. */
+  /** Returns whether the other item is certainly a different one. */
   differsFrom(_item: JsonObject): boolean {
     return false;
   }
@@ -87,7 +88,7 @@ export abstract class OutputItem {
     this.#fields = { ...this.#fields, ...Object.fromEntries(fields) };
   }
 
-  /** Handles the end of the item: writes what is missing and commits. */
+  /** Handles the end of the item. It writes the missing content and commits. */
   close(item: JsonObject): void {
     this.#isClosed = true;
     this.open(item);
@@ -101,18 +102,21 @@ export abstract class OutputItem {
     this.endWithoutDone(isResponseWhole);
   }
 
-  /** True if a closed item has the same content. */
+  /** Returns whether this item, which is closed, has the same content as `item`. */
   abstract matches(item: JsonObject): boolean;
 
-  /** Retracts everything that was written. */
+  /** Retracts all parts of the item. */
   abstract retract(): void;
 
   protected abstract finish(item: JsonObject): void;
 
-  /** The response ended without an end of this item. */
+  /** Handles the end of the response for an item that has no end. */
   protected abstract endWithoutDone(isResponseWhole: boolean): void;
 
-  /** The state that is sent back with a part: the item's own fields and its reasoning. */
+  /**
+   * Returns the state of a part, which is sent back with it: the fields of the item and a reference
+   * to its reasoning.
+   */
   protected state(fields: JsonObject): ProviderState {
     const { provider, model } = this.context.owner;
     const { reasoning, isNext } = this.#origin;

@@ -9,7 +9,7 @@ import type { ItemContext, OutputItem, ReasoningOrigin } from './output-item.ts'
 import { MessageItem, ReasoningItem } from './text-items.ts';
 import { CallItem, type CallType } from './tool-calls.ts';
 
-/** Far more than any response has. */
+/** Maximum number of items. No response has so many. */
 const maxItems = 4096;
 
 /** The items of a response. It finds or creates the item of each event. */
@@ -35,7 +35,7 @@ export class OutputItems {
     const found = this.#find(event, item);
     if (found.some((one) => one instanceof CallItem && one.isClosed && one.sharesIdWith(item)))
       return;
-    // The pieces came before the start, or the start was sent twice.
+    // The item exists already if its pieces came before its start, or if the start was sent twice.
     const started = found.find((one) => !one.isClosed && (!one.isOpened || one.sharesIdWith(item)));
     const opened = started ?? this.#add(event, item);
     opened.open(item);
@@ -45,13 +45,13 @@ export class OutputItems {
   /** Handles `output_item.done`. */
   close(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
-    // Items end in the order in which they started.
+    // Items end in the order in which they started, so the first open one is chosen.
     const known = found.find((one) => !one.isClosed) ?? found.at(-1);
     if (known === undefined) return this.#closeNew(event, item);
     this.#index.addId(known, textIn(item, 'id'));
     if (!known.isClosed) return known.close(item);
     if (known.matches(item)) return;
-    // A second end of the same item, or the end of another item at a reused index.
+    // This is a second end of the same item, or the end of another item at a reused index.
     if (known.sharesIdWith(item)) this.#remove(known);
     this.#add(event, item).close(item);
   }
@@ -68,7 +68,10 @@ export class OutputItems {
     return this.#put(new ReasoningItem(this.#context, this.#origin), event);
   }
 
-  /** Undefined if several calls match. Then only their ends contain the right input. */
+  /**
+   * Returns the call of an event. Returns undefined if several calls match, because then only the
+   * ends of the calls contain the right input.
+   */
   call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
     const candidates = this.#at(event, type, isRepeat);
     const [first] = candidates;
@@ -80,7 +83,7 @@ export class OutputItems {
     return undefined;
   }
 
-  /** The reasoning item at this index, whatever type the event has. */
+  /** Returns the reasoning item at the index of an event, whatever type the event has. */
   reasoningAt(event: JsonObject): ReasoningItem | undefined {
     const { id, index } = locationOf(event);
     const open = this.#index.all.filter((item) => !item.isClosed && isTextItem(item));
@@ -88,7 +91,10 @@ export class OutputItems {
     return found instanceof ReasoningItem ? found : undefined;
   }
 
-  /** Only a started item. Its events contain nothing that its end does not contain. */
+  /**
+   * Returns the hosted item of an event, if it has started. Events before its start are ignored,
+   * because its end repeats their content.
+   */
   hosted(event: JsonObject): HostedItem | undefined {
     const { id, index } = locationOf(event);
     const open = this.#index.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
@@ -102,7 +108,7 @@ export class OutputItems {
   }
 
   /**
-   * Applies the final output. From the first item on that is missing or different, all items are
+   * Applies the final output. If an item is missing or different, it and all items after it are
    * written again, so that the order is right.
    */
   applyFinalOutput(output: readonly JsonObject[]): void {
@@ -120,7 +126,7 @@ export class OutputItems {
     for (const item of output.slice(from)) this.#add({}, item).close(item);
   }
 
-  /** The response ended. Items without an end are kept, except for incomplete calls. */
+  /** Ends the response. Items without an end are kept, except for incomplete calls. */
   end(isResponseWhole: boolean): void {
     if (!isResponseWhole) this.#cutLast();
     this.#releaseServerCalls();
@@ -128,8 +134,9 @@ export class OutputItems {
   }
 
   /**
-   * The model waits for the client's calls. If it went on after the call of a custom tool that
-   * nobody declared, the provider has run it.
+   * Converts calls of undeclared custom tools to hosted items, if the provider has run them. The
+   * model waits for the results of the client's calls. If a message follows a call, the provider
+   * has therefore run that call.
    */
   #releaseServerCalls(): void {
     const { all } = this.#index;
@@ -142,7 +149,10 @@ export class OutputItems {
     }
   }
 
-  /** If a response was cut short in a call, that call is incomplete even if it has an end. */
+  /**
+   * Marks the last call as incomplete if the response was cut short in it. The call can be
+   * incomplete even if it has an end.
+   */
   #cutLast(): void {
     const last = this.#index.all.at(-1);
     if (!(last instanceof CallItem && last.isCallable)) return;
@@ -153,7 +163,7 @@ export class OutputItems {
   }
 
   #closeNew(event: JsonObject, item: JsonObject): void {
-    // Some servers change the id of a call in its end.
+    // Some servers change the call id at the end of a call.
     const renamed = this.#index.all.find((one) => one instanceof CallItem && one.isRenamed(item));
     if (renamed !== undefined) this.#remove(renamed);
     this.#add(event, item).close(item);
@@ -164,7 +174,10 @@ export class OutputItems {
     return this.#index.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
   }
 
-  /** Usually exactly one item matches the id or the index. */
+  /**
+   * Returns the items that an event can belong to. Usually exactly one item matches the id or the
+   * index.
+   */
   #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
     const { id, index } = locationOf(event);
     const only = this.#index.single(id, index);
@@ -176,7 +189,8 @@ export class OutputItems {
     const { all } = this.#index;
     const at = all.findLastIndex((item) => item instanceof ReasoningItem);
     const reasoning = all[at];
-    // Items without parts are not sent back, so they do not separate the two.
+    // Items without parts are not sent back, so an item after them still directly follows the
+    // reasoning.
     const isNext = reasoning !== undefined && all.slice(at + 1).every(({ isEmpty }) => isEmpty);
     return { reasoning, isNext };
   }
@@ -244,9 +258,9 @@ function createItem(item: JsonObject, context: ItemContext, origin: ReasoningOri
 }
 
 /**
- * Marks an item of a response that was cut short. Items in progress are incomplete. So is the last
- * call, unless its status is completed and its arguments are valid: some servers mark every call as
- * completed.
+ * Marks an item of a response that was cut short. An item in progress is incomplete. The last call
+ * is incomplete too, unless its status is `completed` and its arguments are valid JSON. Both are
+ * required, because some servers mark every call as completed.
  */
 export function markIncomplete(item: JsonObject, isLast: boolean): JsonObject {
   const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWholeCall(item));

@@ -13,26 +13,26 @@ export interface TextSink {
 }
 
 /**
- * A text that streams and is then repeated as a whole, once or several times. The last version
- * counts. Only its missing end is written.
+ * A text that streams and that the API then repeats as a whole, once or several times. The last
+ * version is used. If it continues the streamed text, only the missing end is written.
  */
 export class StreamedText<Sink extends TextSink> {
   readonly #begin: () => Sink | undefined;
   #sink: Sink | undefined;
-  /** A copy of the streamed text, to compare with the whole one. */
+  /** A copy of the streamed text, for the comparison with the whole text. */
   #streamed = '';
-  /** The final text, if it differs from the streamed one. */
+  /** The final text, if it does not continue the streamed text. */
   #replacement: string | undefined;
 
   /**
-   * `begin` creates the destination. It can return undefined while it is too early; then it is
-   * called again.
+   * `begin` creates the destination. It returns undefined if it is too early, and is then called
+   * again later.
    */
   constructor(begin: () => Sink | undefined) {
     this.#begin = begin;
   }
 
-  /** Undefined until something is written. */
+  /** The destination. Undefined until the part begins. */
   get sink(): Sink | undefined {
     return this.#sink;
   }
@@ -55,7 +55,7 @@ export class StreamedText<Sink extends TextSink> {
     if (this.#streamed !== '') this.#sink?.append(this.#streamed);
   }
 
-  /** Sets the whole text. Servers send '' if they do not repeat it. */
+  /** Sets the whole text. It ignores '', which servers send if they do not repeat the text. */
   setWhole(whole: string): void {
     if (whole === '') return;
     const isMore = whole.startsWith(this.#streamed);
@@ -63,7 +63,7 @@ export class StreamedText<Sink extends TextSink> {
     if (isMore) this.append(whole.slice(this.#streamed.length));
   }
 
-  /** True if this is the same text. */
+  /** Returns whether this is the same text. '' counts as the same. */
   matches(whole: string): boolean {
     return whole === '' || whole === this.text;
   }
@@ -81,7 +81,7 @@ export class StreamedText<Sink extends TextSink> {
 
 type CallHead = Pick<ToolCallPart, 'kind' | 'toolCallId' | 'name'>;
 
-/** The arguments of a function, written as they arrive. */
+/** Writes the arguments of a function as they arrive. */
 export class JsonInput implements TextSink {
   protected readonly part: TextWriter;
   readonly #call: CallHead;
@@ -113,7 +113,7 @@ export class JsonInput implements TextSink {
   }
 }
 
-/** Plain text input, written as the JSON `{"input":"…"}`. It is valid JSON at the end. */
+/** Writes plain text input as the JSON `{"input":"…"}`. The JSON is valid only at the end. */
 export class PlainInput extends JsonInput {
   readonly #encoder = new PlainInputEncoder();
 

@@ -7,7 +7,7 @@ import { TextBlock } from '../../wire/text-block.ts';
 import { OutputItem } from './output-item.ts';
 import { StreamedText, type TextSink } from './streamed-text.ts';
 
-/** A message of the model: texts and refusals, by content index. */
+/** A message of the model, which consists of texts and refusals. Each has a content index. */
 export class MessageItem extends OutputItem {
   readonly type = 'message';
   readonly #texts = new Map<number, ContentText>();
@@ -24,7 +24,7 @@ export class MessageItem extends OutputItem {
     if (this.isClosed) return;
     const text = this.#textAt(contentIndex, isRefusal);
     text.append(chunk);
-    // The list is empty unless the request asked for it.
+    // The list is empty if the request did not ask for log probabilities.
     if (Array.isArray(logprobs) && logprobs.length > 0) text.addLogprobs(logprobs.filter(isObject));
   }
 
@@ -36,12 +36,14 @@ export class MessageItem extends OutputItem {
     if (!this.isClosed) this.#textAt(contentIndex, false).cite(annotation);
   }
 
-  /** Sets all citations, if the end of the text repeats them. */
+  /** Replaces all citations by those of the event that ends the text, if that event has any. */
   setCitations(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
   }
 
-  /** Sets all log probabilities, if the end of the text repeats them. */
+  /**
+   * Replaces all log probabilities by those of the event that ends the text, if that event has any.
+   */
   setLogprobs(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#texts.get(contentIndex)?.setLogprobs(part);
   }
@@ -98,7 +100,7 @@ function contentText(part: JsonObject): { readonly whole: string; readonly isRef
   return { whole: refusal ?? textIn(part, 'text') ?? '', isRefusal: refusal !== undefined };
 }
 
-/** One content of a message: a text with its citations, or a refusal. */
+/** One content of a message, which is a text with its citations or a refusal. */
 class ContentText {
   readonly isRefusal: boolean;
   readonly #writer: DeltaWriter;
@@ -124,7 +126,7 @@ class ContentText {
     this.#text.setWhole(whole);
   }
 
-  /** True if the text is the same and all citations are known. */
+  /** Returns whether the text is the same and all citations are known. */
   matches(whole: string, part: JsonObject): boolean {
     const sources = new Set(
       objectsIn(this.#citations.metadata, 'citations').map(({ raw }) => JSON.stringify(raw)),
@@ -138,7 +140,7 @@ class ContentText {
       this.#text.sink?.metadata(this.#citations.metadata);
   }
 
-  /** Sets all citations, if the end of the message repeats them. */
+  /** Replaces all citations by those of the finished content, if it has any. */
   setCitations(part: JsonObject): void {
     const citations = new Citations();
     for (const annotation of objectsIn(part, 'annotations')) addCitation(citations, annotation);
@@ -175,7 +177,7 @@ class ContentText {
 }
 
 function addCitation(citations: Citations, annotation: JsonObject): boolean {
-  // Some servers wrap a citation as in Chat Completions.
+  // Some servers put a citation into a `url_citation` object, as in Chat Completions.
   const source = objectIn(annotation, 'url_citation') ?? annotation;
   const title = textIn(source, 'title') ?? textIn(source, 'filename');
   return citations.add({ url: textIn(source, 'url'), title, raw: annotation });
@@ -185,12 +187,12 @@ type Form = 'summary' | 'full';
 type StreamedReasoning = StreamedText<TextSink>;
 
 /**
- * Reasoning as summaries, or in full for open models. Each is a part. The parts stay open until the
- * end of the item, because only then the state is known that the first part stores.
+ * Reasoning as summaries, or as full text for open models. Each text is a part. The parts stay open
+ * until the end of the item, because only then the state for the first part is known.
  */
 export class ReasoningItem extends OutputItem {
   readonly type = 'reasoning';
-  /** In the order in which they began. */
+  /** The texts, in the order in which they began. */
   readonly #texts = new Map<number, StreamedReasoning>();
   #isEncrypted = false;
   #retractEmptyPart = (): void => {};
@@ -203,15 +205,15 @@ export class ReasoningItem extends OutputItem {
     if (!this.isClosed) this.#textAt(form, index).setWhole(whole);
   }
 
-  /** Handles a server that calls reasoning output. It is ignored if a summary has the same text. */
+  /** Sets reasoning that a server sends as output. It is ignored if a summary has the same text. */
   setWholeContent(index: number, whole: string): void {
     const isKnown = this.#started.some(({ text }) => text === whole);
     if (!isKnown) this.setWhole('full', index, whole);
   }
 
   override matches(item: JsonObject): boolean {
-    // Encrypted content differs from event to event. Any version is valid, but it must not be
-    // missing.
+    // Encrypted content differs from event to event. Every version is valid, but one must be
+    // present.
     if (isEncrypted(item) && !this.#isEncrypted) return false;
     return reasoningTexts(item).every(
       ({ form, index, whole }) =>
@@ -238,7 +240,7 @@ export class ReasoningItem extends OutputItem {
     this.#retractEmptyPart = () => writer.retract(partId, 'withdrawn');
   }
 
-  /** Without the end of the item there is no state to send back. */
+  /** Commits the texts. Without the end of the item there is no state to send back. */
   protected override endWithoutDone(): void {
     for (const text of this.#started) text.commit();
   }
@@ -273,7 +275,10 @@ function sinkOf(writer: DeltaWriter, form: Form): TextSink {
   };
 }
 
-/** One number for both forms. */
+/**
+ * Returns one key for a form and an index. Summaries get numbers from 0 up, full texts get negative
+ * numbers.
+ */
 function keyOf(form: Form, index: number): number {
   return form === 'summary' ? index : -1 - index;
 }

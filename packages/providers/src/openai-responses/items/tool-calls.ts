@@ -12,16 +12,16 @@ import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
 
 export type CallType = 'function_call' | 'custom_tool_call';
 
-/** A call that the client answers: of a function, or of a tool with plain text input. */
+/** A call that the client answers. The tool is a function, or has plain text input. */
 export class CallItem extends OutputItem {
   readonly type: CallType;
   readonly #input: StreamedText<JsonInput> = new StreamedText(() => this.#begin());
-  /** The parts of the calls inside a wrapper. */
+  /** The parts of the calls inside a wrapper (see `isParallelWrapper`). */
   #unwrapped: readonly PartId[] = [];
-  /** The ids that this item uses. */
+  /** The call ids that this item uses. */
   #callIds: ToolCallId[] = [];
   #isCut = false;
-  /** Input arrived that could belong to this or another call. */
+  /** True if input arrived that can belong to this call or to another one. */
   #isDoubtful = false;
 
   constructor(context: ItemContext, origin: ReasoningOrigin, type: CallType) {
@@ -29,19 +29,22 @@ export class CallItem extends OutputItem {
     this.type = type;
   }
 
-  /** True if there is a call that can run. */
+  /** Whether there is a call that can run. */
   get isCallable(): boolean {
     const isWritten = this.#input.sink !== undefined || this.#unwrapped.length > 0;
     return this.isClosed && !this.#isCut && isWritten;
   }
 
-  /** True for a custom tool that no request declares. The provider can run such tools itself. */
+  /**
+   * Whether this is a call of a custom tool that the request does not declare. The provider can run
+   * such tools itself.
+   */
   get isUndeclared(): boolean {
     const name = textIn(this.fields, 'name') ?? '';
     return this.type === 'custom_tool_call' && !this.context.isDeclared(name);
   }
 
-  /** The item as far as it is known. */
+  /** Returns the item with its fields and input so far. */
   get item(): JsonObject {
     return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
   }
@@ -51,8 +54,8 @@ export class CallItem extends OutputItem {
   }
 
   /**
-   * True if the item is this call with another call id. Then the streamed text is not used as its
-   * input.
+   * Returns whether the item is this call with another call id. The input of the item is then used
+   * instead of the streamed input. Throws if the item has no input.
    */
   isRenamed(item: JsonObject): boolean {
     const isSame = item['type'] === this.type && this.sharesIdWith(item);
@@ -94,7 +97,8 @@ export class CallItem extends OutputItem {
 
   override close(item: JsonObject): void {
     this.setWhole(inputOf(item, this.type));
-    // The final output can still contain the input that the end of the item does not clarify.
+    // If it is still unclear which input belongs to this call, the final output can contain the
+    // input.
     if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
     else super.close(item);
   }
@@ -103,15 +107,15 @@ export class CallItem extends OutputItem {
     this.#input.retract('withdrawn');
     for (const partId of this.#unwrapped) this.context.writer.retract(partId, 'withdrawn');
     this.#unwrapped = [];
-    // Releases the ids for the item that replaces this one.
+    // The ids become free for the item that replaces this one.
     for (const id of this.#callIds) this.context.callIds.delete(id);
     this.#callIds = [];
   }
 
   override end(isResponseWhole: boolean): void {
     super.end(isResponseWhole);
-    // Partial calls are for display and never run. The part stays open until here, so that it ends
-    // with the response.
+    // A partial call is for display only and never runs. Its part stays open until the end of the
+    // response.
     if (this.#isCut) this.#input.commit({ partial: true });
   }
 
@@ -133,7 +137,7 @@ export class CallItem extends OutputItem {
     this.#isCut = true;
   }
 
-  /** Creates the part as soon as id and name are known. */
+  /** Begins the part as soon as id and name are known. Returns undefined before that. */
   #begin(): JsonInput | undefined {
     const name = textIn(this.fields, 'name');
     const isEarly = textIn(this.fields, 'call_id') === undefined || this.#isWrapper;
@@ -168,20 +172,26 @@ export class CallItem extends OutputItem {
     return id;
   }
 
-  /** The fields that the provider needs back in addition to the call: its id, its caller. */
+  /**
+   * Returns the other fields that the provider needs back with the call, such as its id and its
+   * caller.
+   */
   get #ownFields(): JsonObject {
     const { call_id, name, arguments: _arguments, input, status, ...own } = this.fields;
     return { ...own, type: this.type };
   }
 
-  /** Some servers end an item with `{}` after they sent the arguments. */
+  /**
+   * Returns whether the arguments are a `{}` that must be ignored. Some servers end an item with
+   * `{}` after they sent the arguments.
+   */
   #repeatsEmptyArguments(whole: string): boolean {
     const hasInput = this.#isDoubtful || this.#input.text !== '';
     return whole === '{}' && this.type === 'function_call' && hasInput;
   }
 }
 
-/** The provider's id, or a new one if it is invalid or used before. */
+/** Returns the provider's id, or a new id if it is invalid or was used before. */
 export function takeCallId({ callIds, ids }: ItemContext, givenId: string): ToolCallId {
   const isFree = isValidId(givenId) && !callIds.has(givenId);
   const id = isFree ? toolCallId(givenId) : ids.toolCall();
@@ -200,7 +210,7 @@ const inputKeys: Readonly<Record<CallType, string>> = {
   custom_tool_call: 'input',
 };
 
-/** True if both have a value and the values differ. */
+/** Returns whether both objects have a text under this key, and the texts differ. */
 export function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
   const [own, other] = [textIn(fields, key), textIn(item, key)];
   return own !== undefined && other !== undefined && own !== other;
@@ -219,8 +229,8 @@ function inputOf(item: JsonObject, type: CallType): string {
 const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
 
 /**
- * Models sometimes call this tool although no request declares it. It stands for several parallel
- * calls.
+ * Returns whether a call is a wrapper of several parallel calls. Models sometimes call such a tool
+ * although no request declares it.
  */
 function isParallelWrapper(name: string, isDeclared: (name: string) => boolean): boolean {
   return wrapperNames.has(name) && !isDeclared(name);
@@ -231,7 +241,7 @@ interface WrappedCall {
   readonly arguments: string;
 }
 
-/** The calls inside the wrapper. Undefined if it is not a wrapper. */
+/** Returns the calls inside a wrapper. Returns undefined if the text is not a wrapper. */
 function unwrapCalls(wrapper: string): readonly WrappedCall[] | undefined {
   const parsed = parseJson(wrapper);
   const uses = parsed.ok && isObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];

@@ -5,7 +5,7 @@ import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer
 export interface AnswerPlan {
   readonly id: string;
   readonly model: string;
-  /** Split into pieces, one per delta. */
+  /** The reasoning in pieces, one for each delta. */
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
   readonly toolCalls: readonly PlannedCall[];
@@ -42,13 +42,18 @@ export function planAnswer(answer: WireAnswer, pieces: WirePieces): AnswerPlan {
   };
 }
 
-/** Creation time of every scripted response, in seconds since 1970. */
+/** The creation time of every scripted response, in seconds since 1970. */
 export const scriptedTime = 1_700_000_000;
 
 /**
- * How a text is split into deltas: not at all, before each word, after each character, after every
- * n characters (code points), by a function, or between UTF-16 units. The last one separates
- * surrogate pairs, as some providers do.
+ * How a text is split into deltas.
+ *
+ * - `whole`: not at all.
+ * - `words`: before each word.
+ * - `characters`: after each character.
+ * - a number: after every n characters (code points).
+ * - a function: by that function.
+ * - `code-units`: between UTF-16 units. This separates surrogate pairs, as some providers do.
  */
 export type WirePieces =
   | 'whole'

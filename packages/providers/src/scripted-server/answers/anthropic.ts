@@ -9,8 +9,8 @@ interface Block {
 }
 
 /**
- * The events of a Messages stream: message start, content blocks in order, a delta with the stop
- * reason, message stop.
+ * Returns the events of a Messages stream: message start, content blocks in order, a delta with the
+ * stop reason, and message stop.
  */
 export function anthropicEvents(plan: AnswerPlan): readonly JsonObject[] {
   const blocks = blocksOf(plan);
@@ -57,7 +57,7 @@ function toolBlock(plan: AnswerPlan, call: PlannedCall, index: number): Block {
       name: call.name,
       input: {},
     },
-    // The first fragment is always empty. For a tool without arguments it is the only one.
+    // The first fragment is always empty. A tool without arguments has no other fragment.
     deltas: ['', ...call.pieces].map((piece) => ({
       type: 'input_json_delta',
       partial_json: piece,
@@ -86,7 +86,7 @@ function ending(plan: AnswerPlan): readonly JsonObject[] {
   return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }
 
-/** On this wire `input_tokens` excludes cached tokens. */
+/** Returns the usage in the format of this wire, where `input_tokens` excludes cached tokens. */
 function usageOf(usage: WireUsage = { input: 0, output: 0 }, output: number): JsonObject {
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   return {

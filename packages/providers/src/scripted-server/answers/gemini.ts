@@ -5,8 +5,8 @@ import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /**
- * The events of a Gemini stream. Each event is a whole response with the next parts. Calls are not
- * split, and the last event has the finish reason.
+ * Returns the events of a Gemini stream. Each event is a whole response with the next parts. Calls
+ * are not split, and the last event has the finish reason.
  */
 export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
   const parts: readonly (readonly JsonObject[])[] = [
@@ -17,7 +17,10 @@ export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
   return [...parts.map((some) => event(plan, some)), ending(plan)];
 }
 
-/** Parallel calls share one event, and only the first call has a signature. */
+/**
+ * Returns the parts of the calls. Parallel calls share one event, and only the first call has a
+ * signature.
+ */
 function callParts({ toolCalls, signature }: AnswerPlan): readonly JsonObject[] {
   return toolCalls.map((call, index) => ({
     functionCall: {
@@ -59,12 +62,15 @@ function event(plan: AnswerPlan, parts: readonly JsonObject[], finishReason?: st
   };
 }
 
-/** The usage that is known before the end. */
+/** Returns the usage that is known before the end. */
 function promptOf({ input }: WireUsage): JsonObject {
   return { promptTokenCount: input, totalTokenCount: input };
 }
 
-/** On this wire the candidates' token count excludes thoughts. */
+/**
+ * Returns the usage in the format of this wire, where the token count of the candidates excludes
+ * thoughts.
+ */
 function usageOf({ input, output, cacheRead, reasoning }: WireUsage): JsonObject {
   return {
     promptTokenCount: input,

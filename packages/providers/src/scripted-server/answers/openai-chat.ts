@@ -4,8 +4,8 @@ import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /**
- * The chunks of a chat completion: role, deltas, finish reason, and usage in a chunk without
- * choices.
+ * Returns the chunks of a chat completion: the role, deltas, the finish reason, and the usage in a
+ * chunk without choices.
  */
 export function openaiChatEvents(plan: AnswerPlan): readonly JsonObject[] {
   const textField = plan.stop === 'refusal' ? 'refusal' : 'content';
@@ -47,7 +47,7 @@ function chunk(plan: AnswerPlan, choices: readonly JsonObject[]): JsonObject {
     created: scriptedTime,
     model: plan.model,
     choices,
-    // A request that asks for usage gets this field in every chunk.
+    // If a request asks for usage, every chunk has this field.
     ...(plan.usage && { usage: null }),
   };
 }

@@ -4,7 +4,8 @@ import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireFailure, WireUsage } from './wire-answer.ts';
 
 /**
- * The events of a Responses stream: created, output items in order, end. All events are numbered.
+ * Returns the events of a Responses stream: the start, output items in order, and the end. All
+ * events have sequence numbers.
  */
 export function openaiResponsesEvents(plan: AnswerPlan): readonly JsonObject[] {
   const stopReason = wireStopReason('openai-responses', plan.stop);
@@ -41,7 +42,7 @@ function endEvent(plan: AnswerPlan, items: readonly OutputItem[], stopReason: st
   return { type: `response.${status}`, response };
 }
 
-/** This wire reports a failure with two events. */
+/** Returns the two events with which this wire reports a failure. */
 function failureEvents(
   plan: AnswerPlan,
   failure: WireFailure,
@@ -77,7 +78,7 @@ function usageOf(usage: WireUsage = { input: 0, output: 0 }): JsonObject {
   };
 }
 
-/** One output item: its final state and the events that build it. */
+/** One output item, with its final state and the events that build it. */
 interface OutputItem {
   readonly item: JsonObject;
   readonly opening: readonly JsonObject[];
@@ -85,8 +86,8 @@ interface OutputItem {
 }
 
 /**
- * The output items of the answer in order. The last item has the given status; all others are
- * completed.
+ * Returns the output items of the answer in order. The last item has the given status. All others
+ * are completed.
  */
 function outputItems(plan: AnswerPlan, lastStatus: string): readonly OutputItem[] {
   const hasReasoning = plan.reasoning.length > 0;
@@ -107,7 +108,7 @@ function outputItems(plan: AnswerPlan, lastStatus: string): readonly OutputItem[
 function reasoningItem({ id, reasoning, signature }: AnswerPlan): OutputItem {
   const part = (text: string) => ({ type: 'summary_text', text });
   const text = reasoning.join('');
-  // The encrypted content in the `added` event is preliminary. Only the final one counts.
+  // The encrypted content in the `added` event is preliminary. A client must use the final content.
   const sealed = (content: string) => signature !== undefined && { encrypted_content: content };
   const itemId = `rs_${id}`;
   const first = { id: itemId, type: 'reasoning', ...sealed(`early-${signature}`), summary: [] };

@@ -4,7 +4,10 @@ import type { WireFailure, WireName, WireStop } from './wire-answer.ts';
 
 type StopName = Extract<WireStop, string>;
 
-/** For Responses: `completed`, or the reason of an incomplete response. */
+/**
+ * The name of each stop reason on each wire. For Responses it is `completed`, or the reason of an
+ * incomplete response.
+ */
 const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>>>>> = {
   'openai-chat': {
     stop: 'stop',
@@ -31,7 +34,7 @@ const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, s
   gemini: { stop: 'STOP', length: 'MAX_TOKENS', tool_use: 'STOP', content_filter: 'SAFETY' },
 };
 
-/** The name of a stop reason on a wire. */
+/** Returns the name of a stop reason on a wire. */
 export function wireStopReason(wire: WireName, stop: WireStop): string {
   if (typeof stop === 'object') return stop.raw;
   const reason = stopReasons[wire][stop];
@@ -40,7 +43,7 @@ export function wireStopReason(wire: WireName, stop: WireStop): string {
   throw new ScriptedServerError('not_on_wire', `${wire} has no stop reason for ${stop}: ${advice}`);
 }
 
-/** The body of an HTTP error reply in the format of the provider. */
+/** Returns the body of an HTTP error reply in the format of the provider. */
 export function failureBody(wire: WireName, failure: WireFailure, status?: number): JsonObject {
   const { type, message, code = null } = failure;
   switch (wire) {
@@ -54,7 +57,7 @@ export function failureBody(wire: WireName, failure: WireFailure, status?: numbe
   }
 }
 
-/** The same error as an event in a stream. Responses events have a sequence number. */
+/** Returns an error as an event in a stream. Responses events have a sequence number. */
 export function failureEvent(
   wire: WireName,
   failure: WireFailure,
@@ -79,7 +82,7 @@ const statuses: Readonly<Record<string, number>> = {
   DEADLINE_EXCEEDED: 504,
 };
 
-/** The HTTP status that belongs to a Google error name. */
+/** Returns the HTTP status of a Google error name. */
 function statusOf(name: string): number {
   return statuses[name] ?? 500;
 }

@@ -1,47 +1,54 @@
 import { ScriptedServerError } from '../script.ts';
 
 /**
- * The answer of a model, independent of any provider. It is streamed in this order: reasoning,
- * text, tool calls.
+ * The answer of a model, independent of any provider. The server streams the reasoning first, then
+ * the text, then the tool calls.
  */
 export interface WireAnswer {
   readonly reasoning?: string;
   /**
-   * Data that the provider requires back with the reasoning: Anthropic's signature, the encrypted
-   * content of Responses, or Gemini's thought signature. Chat completions have none.
+   * Data that the provider requires back with the reasoning. It is Anthropic's signature, the
+   * encrypted content of Responses, or Gemini's thought signature. Chat completions have none.
    */
   readonly signature?: string;
-  /** With `stop: 'refusal'`, this is the refusal text on wires that have a field for it. */
+  /**
+   * The text. With `stop: 'refusal'` it is the text of the refusal, on wires that have a field for
+   * it.
+   */
   readonly text?: string;
   readonly toolCalls?: readonly WireToolCall[];
   /**
-   * Token counts. Default: chat completions and Gemini send no usage; the other wires send zeros.
+   * The token counts. Default: chat completions and Gemini send no usage, and the other wires send
+   * zeros.
    */
   readonly usage?: WireUsage;
-  /** Why the answer ends. Default: `tool_use` if there are tool calls, otherwise `stop`. */
+  /**
+   * The reason why the answer ends. Default: `tool_use` if there are tool calls, otherwise `stop`.
+   */
   readonly stop?: WireStop;
   /**
-   * The stream fails after the content: the last block stays open, and this error replaces the end.
+   * An error that ends the stream after the content. The last block stays open, and the error
+   * replaces the end. Default: none.
    */
   readonly failure?: WireFailure;
-  /** Name of the model. Default: the model of the request, or `scripted-model`. */
+  /** The name of the model. Default: the model of the request, or `scripted-model`. */
   readonly model?: string;
-  /** Prefix for the ids of the response and its items. Default: `scripted`. */
+  /** The prefix for the ids of the response and its items. Default: `scripted`. */
   readonly id?: string;
 }
 
 /** A tool call of a `WireAnswer`. */
 export interface WireToolCall {
-  /** Default: a generated id. On Gemini the default is no id. */
+  /** The id of the call. Default: a generated id, but no id on Gemini. */
   readonly id?: string;
   readonly name: string;
-  /** JSON text, or any other text. Gemini can only send JSON objects. */
+  /** The arguments as JSON text, or any other text. Gemini can only send JSON objects. */
   readonly arguments: string;
 }
 
 /**
- * Token counts as defined in core: `input` includes cached tokens, `output` includes reasoning
- * tokens.
+ * Token counts with the meaning that `Usage` defines. `input` includes cached tokens, and `output`
+ * includes reasoning tokens.
  */
 export interface WireUsage {
   readonly input: number;
@@ -51,7 +58,7 @@ export interface WireUsage {
   readonly reasoning?: number;
 }
 
-/** Why an answer ends. `raw` is sent on the wire unchanged. */
+/** The reason why an answer ends. The text in `raw` is sent unchanged. */
 export type WireStop =
   | 'stop'
   | 'length'
@@ -81,7 +88,7 @@ const answerFields: Readonly<Record<keyof WireAnswer, true>> = {
   id: true,
 };
 
-/** Throws if an answer has an unknown field. The server would not send it. */
+/** Throws if an answer has an unknown field, because the server would not send that field. */
 export function assertAnswer(answer: WireAnswer): void {
   const unknown = Object.keys(answer).find((name) => !Object.hasOwn(answerFields, name));
   if (unknown === undefined) return;
@@ -109,7 +116,8 @@ const routes: readonly (readonly [RegExp, WireName])[] = [
 ];
 
 /**
- * Finds the wire for a request path. Everything before the known ending belongs to the base URL.
+ * Returns the wire of a request path, or undefined. It looks only at the end of the path, because
+ * the rest belongs to the base URL.
  */
 export function wireOfPath(path: string): WireName | undefined {
   return routes.find(([form]) => form.test(path))?.[1];

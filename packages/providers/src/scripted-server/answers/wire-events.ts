@@ -14,8 +14,8 @@ export interface WireEventsOptions {
 }
 
 /**
- * Returns the events with which a provider streams this answer, as JSON texts. Each is the data of
- * one server-sent event.
+ * Returns the events with which a provider streams this answer, as JSON texts. Each text is the
+ * data of one server-sent event.
  *
  * @example
  * wireEvents('anthropic', { text: 'Hello' }).length; // 7, from message_start to message_stop
@@ -30,9 +30,9 @@ export function wireEvents(
 }
 
 /**
- * The event with which a provider fails a stream, as JSON text. Only Responses events are numbered.
- * That wire also sends `response.failed` afterwards; an answer with a `failure` includes both
- * events.
+ * Returns the event with which a provider fails a stream, as JSON text. Only Responses events have
+ * a sequence number. That wire also sends `response.failed` afterwards. For both events, use an
+ * answer with a `failure`.
  */
 export function errorEvent(wire: WireName, failure: WireFailure, sequenceNumber = 0): string {
   return JSON.stringify(failureEvent(wire, failure, sequenceNumber));

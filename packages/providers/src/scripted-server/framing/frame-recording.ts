@@ -9,17 +9,18 @@ export const wireFraming: Readonly<Record<WireName, SseOptions>> = {
   gemini: { lineEnding: '\r\n' },
 };
 
-/** Recorded events: a text with one JSON event per line, or the lines. */
+/** Recorded events: a text with one JSON event per line, or a list of lines. */
 export type Recording = string | readonly string[];
 
-/** The non-empty lines of a recording. */
+/** Returns the lines of a recording that are not empty. */
 export function recordingEvents(recording: Recording): readonly string[] {
   const lines = typeof recording === 'string' ? recording.split(/\r?\n/) : recording;
   return lines.filter((line) => line.trim() !== '');
 }
 
 /**
- * Encodes a recording as the bytes that its provider sent. Options override the provider's format.
+ * Encodes a recording as the bytes that its provider sent. The options replace settings of the
+ * provider's format.
  */
 export function frameRecording(
   wire: WireName,

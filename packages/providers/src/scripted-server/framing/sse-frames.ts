@@ -4,34 +4,40 @@ import { ScriptedServerError } from '../script.ts';
 /** The data of an event, optionally with the name for its `event:` line. */
 export type SseEvent = string | { readonly event?: string; readonly data: string };
 
-/** How lines end. `mixed` changes the line ending with each event. */
+/** The end of a line. `mixed` uses another line end for each event. */
 export type LineEnding = '\n' | '\r\n' | '\r' | 'mixed';
 
 /** How server-sent events are formatted. */
 export interface SseOptions {
-  /** Default: `\n`. */
+  /** The end of each line. Default: `\n`. */
   readonly lineEnding?: LineEnding;
-  /** Start with U+FEFF. Default: false. */
+  /** Whether the stream starts with U+FEFF. Default: false. */
   readonly byteOrderMark?: boolean;
-  /** With `false`, lines look like `data:{…}`, as some gateways send them. Default: true. */
+  /**
+   * Whether a space follows the colon. Without it, lines look like `data:{…}`, as some gateways
+   * send them. Default: true.
+   */
   readonly spaceAfterColon?: boolean;
   /** A comment before each event, for example `OPENROUTER PROCESSING`. Default: none. */
   readonly comment?: string;
-  /** Send `data: [DONE]` after the last event. Default: false. */
+  /** Whether `data: [DONE]` follows the last event. Default: false. */
   readonly done?: boolean;
   /**
-   * How the stream ends: with a blank line, with the end of the last line only, or without any line
-   * end. Default: `blank-line`.
+   * The end of the stream: a blank line, only the end of the last line, or no line end. Default:
+   * `blank-line`.
    */
   readonly ending?: 'blank-line' | 'line-end' | 'nothing';
   /**
-   * When to write `event:` lines: for events with a name, also with the `type` from the data, or
-   * never. Default: `given`.
+   * Which events get an `event:` line. `given`: events with a name. `type`: also events whose data
+   * has a `type`, which becomes the name. `none`: no events. Default: `given`.
    */
   readonly eventNames?: 'given' | 'type' | 'none';
 }
 
-/** Encodes server-sent events as bytes, one frame per event: comment, event, blank line. */
+/**
+ * Encodes server-sent events as bytes, one frame per event. A frame has the comment, the event and
+ * a blank line.
+ */
 export function sseFrames(
   events: readonly SseEvent[],
   options: SseOptions = {},
@@ -45,7 +51,7 @@ export function sseFrames(
   return texts.map((text) => encoder.encode(text));
 }
 
-/** Encodes server-sent events as one byte array, which can be split anywhere. */
+/** Encodes server-sent events as one byte array. A test can split it anywhere. */
 export function frameSse(events: readonly SseEvent[], options: SseOptions = {}): Uint8Array {
   return joinBytes(sseFrames(events, options));
 }
@@ -72,7 +78,8 @@ function eventName(given: string | undefined, data: string, options: SseOptions)
 const endings = ['\n', '\r\n', '\r'] as const;
 
 /**
- * One line ending per event: CR followed by LF of the next line would count as a single line end.
+ * Returns the line end of an event. All lines of an event have the same end, because a CR before an
+ * LF of the next line would count as one line end.
  */
 function lineEnd(index: number, { lineEnding = '\n' }: SseOptions): string {
   return lineEnding === 'mixed' ? (endings[index % endings.length] ?? '\n') : lineEnding;
@@ -90,8 +97,8 @@ function withEnding(text: string, end: string, { ending = 'blank-line' }: SseOpt
 }
 
 /**
- * Splits bytes at these offsets. No piece is empty: offsets at the ends and repeated offsets are
- * ignored.
+ * Splits bytes at these offsets. No piece is empty, because offsets at the ends and repeated
+ * offsets are ignored.
  */
 export function splitAt(bytes: Uint8Array, offsets: Iterable<number>): readonly Uint8Array[] {
   const cuts = [...new Set([0, ...offsets, bytes.length])].sort((a, b) => a - b);
@@ -130,7 +137,10 @@ function assertOffset(offset: number, length: number): void {
   throw new ScriptedServerError('bad_script', `Cannot split at ${offset}: ${range}`);
 }
 
-/** The `type` field of an event's data, if the data is a JSON object with such a field. */
+/**
+ * Returns the `type` field of an event's data, or undefined if the data is not a JSON object with
+ * such a field.
+ */
 function eventType(data: string): string | undefined {
   const parsed = parseJson(data);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;

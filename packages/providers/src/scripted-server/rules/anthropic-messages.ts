@@ -10,17 +10,22 @@ import {
   textOf,
 } from './document.ts';
 
-/** What a request is checked for beyond the rules of the API. */
+/** Additional checks of a request, beyond the rules of the API. */
 export interface AnthropicRules {
-  /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
+  /**
+   * All thinking blocks that the provider sent. A request may contain only these blocks, unchanged.
+   */
   readonly signed?: readonly SignedContent[];
-  /** Text after tool results is allowed, but models often give an empty answer to it. */
+  /**
+   * Whether text after tool results is a fault. The API accepts it, but models often give an empty
+   * answer to it.
+   */
   readonly refusesTextAfterResults?: boolean;
 }
 
-/** What a model accepts in a conversation. */
+/** The rules that a model has for conversations. */
 export interface ModelRules {
-  /** Whether the model accepts system messages inside of the conversation. */
+  /** Whether the model accepts system messages inside the conversation. */
   readonly takesSystemMessages: boolean;
   /** Whether the model continues an assistant message at the end. */
   readonly takesPrefill: boolean;
@@ -32,7 +37,7 @@ interface Message {
   readonly at: string;
 }
 
-/** Lists what the API rejects in the messages of a request. */
+/** Returns the faults for which the API rejects the messages of a request. */
 export function anthropicMessageFaults(
   given: readonly JsonObject[],
   rules: AnthropicRules,
@@ -79,7 +84,7 @@ function roleFaults(
   return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
 }
 
-/** A system message is text between a user message and an answer. */
+/** Checks that a system message has only text, and is between a user message and an answer. */
 function systemMessageFaults(
   { role, blocks, at }: Message,
   before: Message | undefined,
@@ -93,7 +98,10 @@ function systemMessageFaults(
   ];
 }
 
-/** Results answer the calls of the previous message, each once, and come first. */
+/**
+ * Checks tool results. They must answer the calls of the previous message, each once, and come
+ * first in their message.
+ */
 function resultFaults(
   { blocks, at }: Message,
   before: Message | undefined,
@@ -122,7 +130,7 @@ function answerFaults({ blocks, at, role }: Message, next: Message | undefined):
     .map((id) => `${at}: the call ${id} is not answered right after it`);
 }
 
-/** The result of a hosted tool is in the same message, after its call. */
+/** Checks that the result of a hosted tool is in the same message as its call, and after it. */
 function hostedFaults({ blocks, at }: Message): readonly string[] {
   const seen = new Set<string>();
   return blocks.flatMap(({ type, id, tool_use_id }) => {
@@ -134,8 +142,8 @@ function hostedFaults({ blocks, at }: Message): readonly string[] {
 }
 
 /**
- * Older models continue a final assistant message, so it must not end with whitespace. Newer ones
- * reject it, except while a tool of the provider runs.
+ * Checks an assistant message at the end. Older models continue it, so it must not end with
+ * whitespace. Newer models reject it, except while a tool of the provider runs.
  */
 function endFaults(last: Message | undefined, { takesPrefill }: ModelRules): readonly string[] {
   if (last?.role !== 'assistant') return [];

@@ -20,8 +20,8 @@ import {
 import { strictSchemaFaults } from './strict-schema.ts';
 
 /**
- * Lists the violations of the Messages API rules in a request body. A valid body gives an empty
- * list.
+ * Returns the violations of the Messages API rules in a request body. The list is empty for a valid
+ * body.
  */
 export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): readonly string[] {
   const request = requestOf(body);
@@ -71,10 +71,13 @@ function samplingFaults({ temperature, top_p, stop_sequences }: JsonObject): rea
   ];
 }
 
-/** The API accepts at most this many cache points in one request. */
+/** The maximum number of cache points that the API accepts in one request. */
 const maxCachePoints = 4;
 
-/** Cache points are few, and longer-lived ones come first. The order is tools, system, messages. */
+/**
+ * Checks the number and the order of the cache points. Points with a longer lifetime must come
+ * first. The order is tools, system, messages.
+ */
 function cacheFaults({ tools, system, messages }: JsonObject): readonly string[] {
   const points = [tools, system, messages].flatMap((value) => cachePointsIn(value));
   const lives = points.map(({ ttl }) => textOf(ttl) || '5m');
@@ -91,7 +94,7 @@ function cacheFaults({ tools, system, messages }: JsonObject): readonly string[]
   ];
 }
 
-/** Everything else that is nested belongs to the user. */
+/** The fields in which cache points can be nested. Other nested values belong to the user. */
 const nestingFields = ['content', 'source'];
 
 function cachePointsIn(value: JsonValue | undefined): readonly JsonObject[] {
@@ -133,7 +136,7 @@ function isForced(choice: JsonValue | undefined): boolean {
   return type === 'any' || type === 'tool';
 }
 
-/** True if tool results continue a turn of the assistant that did not start with thinking. */
+/** Returns whether tool results continue an assistant turn that did not start with thinking. */
 function isContinuedWithoutThinking(messages: readonly JsonObject[]): boolean {
   const turns = messages.filter(({ role }) => role !== 'system');
   const hasResults = ({ content }: JsonObject) =>
@@ -161,7 +164,7 @@ function toolFaults(request: JsonObject): readonly string[] {
   return [
     ...tools.flatMap((tool, index) => [
       ...nameFaults(names[index] ?? '', `tools[${index}].name`),
-      // Hosted tools have their own type and no schema.
+      // Hosted tools have a type and no schema.
       ...faultIf(
         !isNonEmptyText(tool['type']) && !isObject(tool['input_schema']),
         `tools[${index}].input_schema: missing`,

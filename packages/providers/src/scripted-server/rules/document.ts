@@ -1,26 +1,29 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
-/** The fields of the body. `documentFaults` reports values that are not JSON. */
+/**
+ * Returns the fields of the body. They are empty if the body is not an object. `documentFaults`
+ * reports values that are not JSON.
+ */
 export function requestOf(body: unknown): JsonObject {
   return isObject(body as JsonValue | undefined) ? (body as JsonObject) : {};
 }
 
-/** A list with the fault if the condition is true, otherwise an empty list. */
+/** Returns a list with the fault if the condition is true, and otherwise an empty list. */
 export function faultIf(isFault: boolean, fault: string): readonly string[] {
   return isFault ? [fault] : [];
 }
 
 /**
- * Finds content that no provider accepts: non-JSON values, lone surrogates, and internal keys of
- * this package.
+ * Returns the faults for which every provider rejects a request: values that are not JSON, lone
+ * surrogates, and internal keys of this package.
  */
 export function documentFaults(body: unknown): readonly string[] {
   return valueFaults(body, '');
 }
 
 /**
- * Keys of our own parts. The values under the foreign paths belong to the user and may use the same
- * keys.
+ * The keys that only parts of this package have. Values under `foreignPath` belong to the user and
+ * may have the same keys.
  */
 const internalKeys = new Set([
   'partial',
@@ -39,7 +42,7 @@ function valueFaults(value: unknown, path: string): readonly string[] {
     return faultIf(!Number.isFinite(value), `${path}: not a JSON number`);
   if (value === null || typeof value === 'boolean') return [];
   if (Array.isArray(value)) {
-    // By index, because flatMap would skip holes.
+    // `Array.from` is used because `flatMap` skips the holes of an array.
     return Array.from(value, (entry, index) => valueFaults(entry, `${path}[${index}]`)).flat();
   }
   if (typeof value !== 'object') return [`${path}: ${typeof value} is not JSON`];
@@ -62,22 +65,22 @@ export interface SignedContent {
   readonly on: string;
 }
 
-/** The fields of an object. Any other value has no fields. */
+/** Returns the value if it is an object, and otherwise an empty object. */
 export function fieldsOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** A string value. Any other value gives an empty string. */
+/** Returns the value if it is a string, and otherwise an empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A number value. Any other value gives zero. */
+/** Returns the value if it is a number, and otherwise 0. */
 export function numberOf(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Checks for the JSON text of an object, which arguments must be. */
+/** Returns whether the text is the JSON of an object, as arguments must be. */
 export function isObjectText(text: JsonValue | undefined): boolean {
   if (typeof text !== 'string') return false;
   try {
@@ -96,7 +99,7 @@ export function isList(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/** The texts that occur more than once. */
+/** Returns the texts that occur more than once. */
 export function repeated(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
 }

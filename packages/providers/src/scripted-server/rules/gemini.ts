@@ -14,21 +14,22 @@ import {
 } from './document.ts';
 
 export interface GeminiRules {
-  /** The model of the request, which is in its path. Default: no rules of a single model apply. */
+  /** The model, which is in the path of the request. Default: no rules of a single model apply. */
   readonly model?: string;
   /**
-   * The first call of each answer needs its signature or the skip token. Default: true for models of
-   * generation 3 and later.
+   * Whether the first call of each answer needs its signature or the skip token. Default: true for
+   * models of generation 3 and later.
    */
   readonly needsSignatures?: boolean;
-  /** Vertex rejects call ids. */
+  /** Whether the API is that of Vertex AI, which rejects call ids. */
   readonly isVertex?: boolean;
   /** All signatures that the provider sent, each with the content that it belongs to. */
   readonly signed?: readonly SignedContent[];
 }
 
 /**
- * Lists the violations of the Gemini API rules in a request body. A valid body gives an empty list.
+ * Returns the violations of the Gemini API rules in a request body. The list is empty for a valid
+ * body.
  */
 export function geminiFaults(body: unknown, given: GeminiRules = {}): readonly string[] {
   const request = requestOf(body);
@@ -43,7 +44,7 @@ export function geminiFaults(body: unknown, given: GeminiRules = {}): readonly s
   ];
 }
 
-/** The generation of a Gemini model. 0 for other models. */
+/** Returns the generation of a Gemini model, or 0 for other models. */
 function generationOf(model: string): number {
   return Number(/^gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0);
 }
@@ -86,7 +87,7 @@ function toolFaults(request: JsonObject): readonly string[] {
   ];
 }
 
-/** The form of a function name at Google. */
+/** Checks the form of a function name. */
 function nameFaults(name: string, at: string): readonly string[] {
   if (name === '') return [`${at}: missing`];
   const isValid = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name);
@@ -117,7 +118,7 @@ function configFaults(request: JsonObject, generation: number): readonly string[
   ];
 }
 
-/** Fields that hold the content of a part. All other fields describe it. */
+/** The fields that contain the content of a part. All other fields describe it. */
 const holders = [
   'text',
   'functionCall',
@@ -130,7 +131,7 @@ const holders = [
   'toolResponse',
 ];
 
-/** Used for history that another model wrote. */
+/** The signature for calls that another model wrote. */
 const skipToken = 'skip_thought_signature_validator';
 
 interface Content {
@@ -270,7 +271,7 @@ function isUnsigned({ parts }: Content): boolean {
   return first !== undefined && !isNonEmptyText(first['thoughtSignature']);
 }
 
-/** Each call has one response of the same name in the next content. */
+/** Checks that each call has one response of the same name in the next content. */
 function answerFaults(
   content: Content,
   next: Content | undefined,

@@ -14,31 +14,31 @@ import {
 } from './document.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
-/** Differences between compatible servers. */
+/** The differences between compatible servers. */
 export interface ChatRules {
-  /** Maximum length of a call id. Default: 40, as at OpenAI. */
+  /** The maximum length of a call id. Default: 40, as at OpenAI. */
   readonly maxIdLength?: number;
-  /** For example /^[a-zA-Z0-9]{9}$/ for Mistral. */
+  /** The pattern of call ids, for example /^[a-zA-Z0-9]{9}$/ for Mistral. Default: any. */
   readonly idPattern?: RegExp;
-  /** Reasoning models reject sampling settings. */
+  /** Whether the model is a reasoning model, which rejects sampling settings. */
   readonly isReasoningModel?: boolean;
-  /** Tool results must have the name of their tool. */
+  /** Whether tool results must have the name of their tool. */
   readonly needsToolName?: boolean;
-  /** `tools` is required, possibly empty, if the history has calls. */
+  /** Whether `tools` is required, even if empty, when the history has calls. */
   readonly needsToolsWithCalls?: boolean;
-  /** An assistant message is required between tool results and a user message. */
+  /** Whether an assistant message is required between tool results and a user message. */
   readonly needsBridge?: boolean;
-  /** Every assistant message needs `reasoning_content`, possibly empty. */
+  /** Whether every assistant message needs `reasoning_content`, which may be empty. */
   readonly needsReasoningContent?: boolean;
-  /** `content: null` is rejected. */
+  /** Whether the server rejects `content: null`. */
   readonly refusesNull?: boolean;
-  /** `stream_options` is rejected. */
+  /** Whether the server rejects `stream_options`. */
   readonly refusesStreamOptions?: boolean;
 }
 
 /**
- * Lists the violations of the Chat Completions rules in a request body. A valid body gives an empty
- * list.
+ * Returns the violations of the Chat Completions rules in a request body. The list is empty for a
+ * valid body.
  */
 export function chatFaults(body: unknown, rules: ChatRules = {}): readonly string[] {
   const request = requestOf(body);
@@ -52,7 +52,9 @@ export function chatFaults(body: unknown, rules: ChatRules = {}): readonly strin
   ];
 }
 
-/** Recognizes OpenAI's reasoning models, with or without a vendor before the name. */
+/**
+ * Returns whether a model is one of OpenAI's reasoning models. The name may start with `openai/`.
+ */
 export function isReasoningModel(model: string): boolean {
   return /^(?:openai\/)?(?:o[1-9]|gpt-5(?:-(?:mini|nano|pro|codex))?)(?:-\d{4}-\d{2}-\d{2})?$/.test(
     model,
@@ -113,16 +115,19 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   ];
 }
 
-/** The form of a function name at OpenAI. */
+/** Checks the form of a function name at OpenAI. */
 export function nameFaults(name: string, at: string): readonly string[] {
   if (name === '') return [`${at}: missing`];
   return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(name), `${at}: ${name} is not a valid name`);
 }
 
-/** A function has JSON arguments. A custom tool has a plain text. */
+/**
+ * Returns whether a type is that of a tool. A function has JSON arguments, and a custom tool has
+ * plain text.
+ */
 const isToolType = (type: JsonValue | undefined) => type === 'function' || type === 'custom';
 
-/** The fields of a tool, a call or a choice that depend on its type. */
+/** Returns the fields of a tool, a call or a choice that depend on its type. */
 function definitionOf(tool: JsonObject): JsonObject {
   return fieldsOf(tool['type'] === 'custom' ? tool['custom'] : tool['function']);
 }
@@ -198,7 +203,7 @@ function toolMessageFaults(message: JsonObject, at: string, rules: ChatRules): r
   const { content, tool_call_id, name } = message;
   return [
     ...faultIf(!isNonEmptyText(tool_call_id), `${at}.tool_call_id: missing`),
-    // An empty result is valid, but a missing one is not.
+    // A result may be empty, but it may not be missing.
     ...(content === '' ? [] : contentFaults(content, `${at}.content`, false)),
     ...faultIf(rules.needsToolName === true && !isNonEmptyText(name), `${at}.name: missing`),
   ];
@@ -242,7 +247,10 @@ function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly st
   ];
 }
 
-/** Each call is answered once, in the messages directly after it. There are no other answers. */
+/**
+ * Checks that each call is answered once, in the messages directly after it, and that there are no
+ * other answers.
+ */
 function answerFaults(messages: readonly JsonObject[]): readonly string[] {
   let open: readonly string[] = [];
   const faults: string[] = [];

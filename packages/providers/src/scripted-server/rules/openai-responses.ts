@@ -15,15 +15,15 @@ import {
 import { nameFaults } from './openai-chat.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
-/** Differences between compatible servers. */
+/** The differences between compatible servers. */
 export interface ResponsesRules {
-  /** Whether the server creates ids of any form, and takes them back. Default: false. */
+  /** Whether the server accepts ids of any form. Default: false. */
   readonly takesAnyIds?: boolean;
 }
 
 /**
- * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
- * list.
+ * Returns the violations of the Responses API rules in a request body. The list is empty for a
+ * valid body.
  */
 export function responsesFaults(body: unknown, rules: ResponsesRules = {}): readonly string[] {
   const request = requestOf(body);
@@ -43,7 +43,7 @@ export function responsesFaults(body: unknown, rules: ResponsesRules = {}): read
   ];
 }
 
-/** Fields of the Chat Completions API. */
+/** Returns a fault for each field that belongs to the Chat Completions API. */
 function foreignFaults(request: JsonObject): readonly string[] {
   const names = ['messages', 'max_tokens', 'max_completion_tokens', 'response_format'];
   return [...names, 'reasoning_effort', 'stream_options']
@@ -51,7 +51,10 @@ function foreignFaults(request: JsonObject): readonly string[] {
     .map((name) => `${name}: of Chat Completions`);
 }
 
-/** Without it, a reasoning model returns no state for the next request. */
+/**
+ * Returns whether the request asks for encrypted reasoning. Without it, a reasoning model returns
+ * no state for the next request.
+ */
 function includesReasoning(request: JsonObject): boolean {
   const { include, reasoning } = request;
   if (reasoning === undefined) return true;
@@ -109,7 +112,7 @@ const outputs = new Set([
   'mcp_approval_response',
 ]);
 const calls = new Set(['function_call', 'custom_tool_call']);
-/** Calls of tools that the provider defines, and the fields that they need. */
+/** The fields that calls of built-in tools need, by the type of the call. */
 const builtInCalls: Readonly<Record<string, readonly string[]>> = {
   shell_call: ['call_id', 'action'],
   local_shell_call: ['call_id', 'id', 'status', 'action'],
@@ -119,7 +122,10 @@ const builtInCalls: Readonly<Record<string, readonly string[]>> = {
   mcp_approval_request: ['id', 'name', 'arguments', 'server_label'],
 };
 
-/** The input is a text, or items. With stored state it may be empty. */
+/**
+ * Checks the input, which is a text or a list of items. It may be missing if the provider has
+ * stored state.
+ */
 function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
   const { input, previous_response_id, conversation, prompt } = request;
   const isContinued = isNonEmptyText(previous_response_id) || isPresent(conversation);
@@ -159,7 +165,7 @@ function kindOf(item: JsonObject): Kind {
   return outputs.has(textOf(type)) ? 'output' : 'hosted';
 }
 
-/** The id that pairs a call with its output. */
+/** Returns the id that a call shares with its output. */
 function callId(item: JsonObject): string {
   switch (item['type']) {
     case 'mcp_approval_request':
@@ -172,7 +178,7 @@ function callId(item: JsonObject): string {
   }
 }
 
-/** The API creates ids with these prefixes, and rejects others. */
+/** The prefixes of the ids that the API creates. It rejects other ids. */
 const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
   assistant: 'msg',
   reasoning: 'rs',
@@ -187,7 +193,7 @@ function idPrefixFaults(items: readonly JsonObject[]): readonly string[] {
   });
 }
 
-/** Maximum length of a call id. */
+/** The maximum length of a call id. */
 const maxCallIdLength = 64;
 
 function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
@@ -317,8 +323,8 @@ function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): re
 }
 
 /**
- * Each call is answered once, before the next message. There are no other answers, except to calls of
- * a stored conversation.
+ * Checks that each call is answered once, before the next message. Other answers are faults, except
+ * answers to calls of a stored conversation.
  */
 function answerFaults(items: readonly JsonObject[], isContinued: boolean): readonly string[] {
   let open: readonly string[] = [];
@@ -342,7 +348,7 @@ function answerFaults(items: readonly JsonObject[], isContinued: boolean): reado
   return [...faults, ...open.map((call) => `input: the call ${call} is never answered`)];
 }
 
-/** Reasoning is directly followed by the item that it belongs to. */
+/** Checks that the item that belongs to reasoning directly follows it. */
 function followerFaults(items: readonly JsonObject[]): readonly string[] {
   return items.flatMap((item, index) => {
     if (kindOf(item) !== 'reasoning') return [];

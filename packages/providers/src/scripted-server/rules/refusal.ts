@@ -6,16 +6,16 @@ import { requestFaults } from './request-faults.ts';
 
 /** A request that the real provider would reject. */
 export interface Refusal {
-  /** Status 400 with an error body in the format of the provider. */
+  /** A reply with status 400 and an error body in the format of the provider. */
   readonly reply: HttpReply;
-  /** What is wrong with which request. */
+  /** A message that names the request and its faults. */
   readonly message: string;
 }
 
-/** Faults that a message lists. A broken conversation can have thousands. */
+/** Maximum number of faults in a message. A broken conversation can have thousands. */
 const maxListed = 5;
 
-/** The type of the error by which each provider rejects a request. */
+/** The error type with which each provider rejects a request. */
 const errorTypes: Readonly<Record<WireName, string>> = {
   'openai-chat': 'invalid_request_error',
   'openai-responses': 'invalid_request_error',
@@ -23,7 +23,9 @@ const errorTypes: Readonly<Record<WireName, string>> = {
   gemini: 'INVALID_ARGUMENT',
 };
 
-/** Checks a request. Undefined if its provider would accept it, or if it belongs to no wire. */
+/**
+ * Checks a request. Returns undefined if its provider would accept it, or if it belongs to no wire.
+ */
 export function refusalOf(request: ScriptedRequest): Refusal | undefined {
   const wire = wireOfPath(request.path);
   if (wire === undefined || request.method !== 'POST') return undefined;

@@ -13,8 +13,8 @@ import { chatFaults, isReasoningModel } from './openai-chat.ts';
 import { responsesFaults } from './openai-responses.ts';
 
 /**
- * Lists the reasons why the provider of a wire would reject a request: fields that it does not have,
- * and broken rules of its API. A valid request gives an empty list.
+ * Returns the reasons why the provider of a wire would reject a request: unknown fields, and
+ * violations of the rules of its API. The list is empty for a valid request.
  */
 export function requestFaults(
   wire: WireName,
@@ -38,7 +38,7 @@ function ruleFaults(wire: WireName, body: JsonValue | undefined, model: string):
   }
 }
 
-/** The fields that the SDKs of the providers have. */
+/** The request fields in the types of the providers' SDKs. */
 export const sdkFields: Readonly<Record<WireName, FieldTable>> = {
   anthropic: anthropicFields,
   gemini: geminiFields,

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { faultIf, isList, isObject } from './document.ts';
 
-/** How strictly a provider checks the schemas that it enforces. */
+/** The rules that a provider has for schemas that it enforces. */
 export interface StrictSchemaRules {
   /** Whether every property must be required, as OpenAI demands. */
   readonly allRequired: boolean;
@@ -13,13 +13,16 @@ const refused = [
   ...['uniqueItems', 'contains', 'prefixItems', 'default', 'minProperties', 'maxProperties'],
 ];
 
-/** Lists why a provider rejects a schema that it shall enforce. The schema describes an object. */
+/**
+ * Returns the reasons why a provider rejects a schema that it must enforce. The schema must
+ * describe an object.
+ */
 export function strictSchemaFaults(
   schema: JsonValue | undefined,
   rules: StrictSchemaRules,
   at = 'schema',
 ): readonly string[] {
-  // Other rules report a missing schema.
+  // Other rules report a missing schema, so it is ignored here.
   if (!isObject(schema)) return [];
   const isPlainObject = schema['type'] === 'object' && schema['anyOf'] === undefined;
   return [

@@ -7,7 +7,7 @@ import { sseFrames } from '../../scripted-server/framing/sse-frames.ts';
 import { helloItems } from '../hello-items.ts';
 import type { wireTable } from '../wire-table.ts';
 
-/** The scripted provider with the same answer for several requests. */
+/** The scripted provider, with the same answer to several requests. */
 export const scriptedSubject: ConformanceSubject = {
   provider: async ({ reasoning, text, toolCalls: calls = [], stop, ends = 'whole' }) => {
     const parts: readonly Part[] = [
@@ -24,7 +24,8 @@ export const scriptedSubject: ConformanceSubject = {
       steps++;
     };
     await scriptedProvider([{ content }]).complete({ items: helloItems }, { onStep });
-    // The fault comes after the content, but before the commit of the last part and the end.
+    // The fault comes after the content, but before the last part is committed and the response
+    // ends.
     const fault = { after: steps - 2, error: 'overloaded' } as const;
     const response = {
       content,
@@ -35,7 +36,7 @@ export const scriptedSubject: ConformanceSubject = {
   },
 };
 
-/** A body that ends early, or stalls until it is cancelled. */
+/** Returns a body that ends after its frames, or stalls until it is cancelled. */
 function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStream<Uint8Array> {
   const left = [...frames];
   return new ReadableStream(
@@ -52,7 +53,7 @@ function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStr
   );
 }
 
-/** A provider of a real wire, whose answers come from the writer of the scripted server. */
+/** Returns a provider of a real wire. Its answers are those of the scripted server. */
 export function wireSubject(under: (typeof wireTable)[number]): ConformanceSubject {
   return {
     limitations: under.wire === 'gemini' ? ['open_calls'] : [],
@@ -81,7 +82,7 @@ function framesOf(
     usage: { input: 10, output: 5 },
     ...(ends !== 'whole' && { failure }),
   });
-  // A failed answer ends with its error events, which only `ends: 'error'` sends.
+  // A failed answer ends with error events. They are sent only if `ends` is `error`.
   const failures = wire === 'openai-responses' ? 2 : 1;
   const sent = ends === 'whole' || ends === 'error' ? events : events.slice(0, -failures);
   return sseFrames(sent, { ...wireFraming[wire], ...(ends !== 'whole' && { done: false }) });

@@ -15,36 +15,41 @@ interface KeptFile {
 
 /**
  * How an upload fails. `before`: the connection breaks and nothing is stored. `after`: the file is
- * stored, but its answer is lost. A number: an error status.
+ * stored, but the answer is lost. A number is an error status.
  */
 export type UploadFailure = 'before' | 'after' | number;
 
-/** A server with the files APIs and the model APIs of OpenAI, Anthropic and Gemini. It is strict. */
+/**
+ * A server with the files APIs and the model APIs of OpenAI, Anthropic and Gemini. It checks every
+ * request.
+ */
 export class FileServer {
   readonly files = new Map<string, KeptFile>();
   /** The contents in the order in which they were stored. */
   readonly stored: string[] = [];
   /** The bodies of model requests, in order. */
   readonly requests: JsonObject[] = [];
-  /** Requests that break a rule of the API. A correct client causes none. */
+  /** The faults of requests that break a rule of the API. A correct client causes none. */
   readonly faults: string[] = [];
-  /** Number of model requests that named a file which does not exist. */
+  /** The number of model requests that referred to a file that does not exist. */
   deadReferences = 0;
-  /** The next uploads fail in these ways. */
+  /**
+   * The failures of the next uploads, in order. An undefined entry means that the upload succeeds.
+   */
   readonly failures: (UploadFailure | undefined)[] = [];
-  /** Deletions are answered with this status. */
+  /** The status with which deletions are answered. */
   deletionStatus = 200;
-  /** Answers model requests that name a file with this error. */
+  /** The error with which model requests that refer to a file are answered. Default: none. */
   refusal: string | undefined;
   /** Called before an upload is stored. */
   onUpload: () => Promise<void> = async () => {};
-  /** Called before a model request is answered, and before its files are looked up. */
+  /** Called before the files of a model request are looked up and the request is answered. */
   onModel: () => Promise<void> = async () => {};
-  /** The origin of Gemini's upload URLs. Default: the server's own. */
+  /** The origin of Gemini's upload URLs. Default: the origin of this server. */
   uploadOrigin: string | undefined;
-  /** The keys that came with uploads to an upload URL. */
+  /** The keys that clients sent to an upload URL. */
   readonly uploadKeys: string[] = [];
-  /** How often Gemini reports that it still processes a file. */
+  /** The number of times that Gemini reports that it still processes a file. */
   processing = 0;
   readonly #now: () => number;
   readonly #server: Server;
@@ -77,7 +82,7 @@ export class FileServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** The files that exist now. */
+  /** Returns the files that have not expired. */
   alive(): readonly KeptFile[] {
     return [...this.files.values()].filter((file) => file.expiresAtMs > this.#now());
   }
@@ -174,7 +179,7 @@ export class FileServer {
 
   #model(wire: FileWire, url: URL, body: JsonObject, response: ServerResponse): void {
     this.requests.push(body);
-    // Gemini's model is in the path.
+    // In Gemini's API, the model is in the path.
     const [, model = body['model']] = /models\/([^:]+):/.exec(url.pathname) ?? [];
     this.faults.push(...requestFaults(wire.rulesFor(body), body, String(model)));
     const named = wire.namedFiles(body, this.url);

@@ -26,13 +26,13 @@ interface DescribedFile {
   readonly state: string;
 }
 
-/** How the files API and the model API of one provider look. */
+/** The files API and the model API of one provider. */
 export interface FileWire {
   readonly name: WireName;
   isFor(url: URL, request: IncomingMessage): boolean;
   keyOf(request: IncomingMessage): string;
   routeOf(url: URL, request: IncomingMessage): Route;
-  /** The file, or the rule that the upload breaks. */
+  /** Reads an upload. Returns the file, or the rule that the upload breaks. */
   readUpload(
     request: IncomingMessage,
     body: Buffer,
@@ -41,17 +41,17 @@ export interface FileWire {
   uploadAnswer(file: DescribedFile): object;
   fileAnswer(file: DescribedFile): object;
   missing(id: string): readonly [status: number, body: object];
-  /** The ids of the files that a model request names. */
+  /** Returns the ids of the files that a model request refers to. */
   namedFiles(body: JsonObject, url: string): readonly string[];
-  /** The rules that a model request must follow. */
+  /** Returns the rules that a model request must follow. */
   rulesFor(body: JsonObject): Rules;
-  /** A short answer to a model request. */
+  /** Returns the events of a short answer to a model request. */
   events(body: JsonObject): readonly object[];
 }
 
 const purposes = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'];
 
-/** `FileObject` of the package `openai`. */
+/** Returns a file in the form of `FileObject` of the package `openai`. */
 function openaiFile({ id, content, createdAtMs, expiresAtMs }: DescribedFile): object {
   return {
     id,
@@ -65,7 +65,7 @@ function openaiFile({ id, content, createdAtMs, expiresAtMs }: DescribedFile): o
   };
 }
 
-/** `FileMetadata` of the package `@anthropic-ai/sdk`. */
+/** Returns a file in the form of `FileMetadata` of the package `@anthropic-ai/sdk`. */
 function anthropicFile({ id, content, mimeType, createdAtMs, expiresAtMs }: DescribedFile): object {
   return {
     id,
@@ -79,7 +79,7 @@ function anthropicFile({ id, content, mimeType, createdAtMs, expiresAtMs }: Desc
   };
 }
 
-/** `File` of the package `@google/genai`. */
+/** Returns a file in the form of `File` of the package `@google/genai`. */
 function geminiFile(file: DescribedFile): object {
   const { id, url, mimeType, content, createdAtMs, expiresAtMs, state } = file;
   return {

@@ -6,7 +6,7 @@ import {
   openAiError,
 } from './media-server.ts';
 
-/** A vector that depends only on the text, so that tests can check the order. */
+/** Returns a vector that depends only on the text, so that tests can check the order of vectors. */
 export function vectorFor(text: string, dimensions: number): readonly number[] {
   const codes = [...text].map((letter) => letter.codePointAt(0) ?? 0);
   const sum = codes.reduce((total, code) => total + code, 0);
@@ -18,7 +18,10 @@ const key = 'sk-test-key-0123456789abcdef';
 /** The key that the servers accept. */
 export const embeddingKey: string = key;
 
-/** The rules of OpenAI's `/embeddings`. For the user `reverse` it answers in reverse order. */
+/**
+ * Answers requests by the rules of OpenAI's `/embeddings`. For the user `reverse`, the vectors are
+ * in reverse order.
+ */
 export const openAiEmbeddingRules: MediaRules = ({ method, path, headers, body }) => {
   if (method !== 'POST' || path !== '/v1/embeddings') return openAiError(404, 'Invalid URL');
   if (headers.authorization !== `Bearer ${key}`) return openAiError(401, 'Incorrect API key');
@@ -44,7 +47,7 @@ export const openAiEmbeddingRules: MediaRules = ({ method, path, headers, body }
   });
 };
 
-/** The rules of Gemini's `:batchEmbedContents`. */
+/** Answers requests by the rules of Gemini's `:batchEmbedContents`. */
 export const geminiEmbeddingRules: MediaRules = ({ method, path, headers, body }) => {
   const model = 'models/gemini-embedding-001';
   if (method !== 'POST' || path !== `/v1beta/${model}:batchEmbedContents`)

@@ -9,7 +9,10 @@ interface MediaServerRequest {
   readonly body: Buffer;
 }
 
-/** An answer of the server. `hang`: it never answers. `cut`: it closes the connection in the body. */
+/**
+ * An answer of the server. With `hang` it never answers. With `cut` it closes the connection inside
+ * the body.
+ */
 export interface MediaServerReply {
   readonly status?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -19,11 +22,11 @@ export interface MediaServerReply {
 
 export type MediaRules = (request: MediaServerRequest) => MediaServerReply;
 
-/** A server on the loopback interface that answers as its rules say. */
+/** A server on the loopback interface that answers by its rules. */
 export interface MediaServer {
   readonly url: string;
   readonly requests: readonly MediaServerRequest[];
-  /** Answers the next requests in place of the rules. */
+  /** Sets the answers to the next requests, which replace those of the rules. */
   script(...replies: readonly MediaServerReply[]): void;
   /** Resolves when the server has received this number of requests. */
   received(count: number): Promise<void>;
@@ -76,7 +79,7 @@ function reply(
   response.socket?.destroySoon();
 }
 
-/** The error of OpenAI's API for a request that it refuses. */
+/** Returns the error of OpenAI's API for a request that it refuses. */
 export function openAiError(
   status: number,
   message: string,
@@ -86,12 +89,15 @@ export function openAiError(
   return { status, headers: { 'x-request-id': 'req_1' }, body: JSON.stringify({ error }) };
 }
 
-/** The error of Google's APIs for a request that they refuse. */
+/** Returns the error of Google's APIs for a request that they refuse. */
 export function googleError(status: number, message: string, name: string): MediaServerReply {
   return { status, body: JSON.stringify({ error: { code: status, message, status: name } }) };
 }
 
-/** Parses a JSON object with no other fields than these. Otherwise it returns the problem. */
+/**
+ * Parses a JSON object that may have only these fields. Returns the problem as text if it is not
+ * such an object.
+ */
 export function fieldsOf(
   text: string,
   allowed: readonly string[],

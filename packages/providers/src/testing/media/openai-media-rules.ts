@@ -1,15 +1,20 @@
 import { embeddingKey } from './embedding-rules.ts';
 import { fieldsOf, type MediaRules, type MediaServerReply, openAiError } from './media-server.ts';
 
-/** The smallest PNG: only its first bytes matter here. */
+/** The start of a PNG file. Tests need only its first bytes. */
 export const png: Uint8Array = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1]);
 
-/** Bytes that are no valid UTF-8, and that have line ends and hyphens as a form has them. */
+/**
+ * Bytes that are not valid UTF-8. They contain line ends and hyphens, which also occur in a form.
+ */
 export const recording: Uint8Array = Uint8Array.from([
   ...[0xff, 0xf3, 0x00, 0x0d, 0x0a, 0x2d, 0x2d, 0x0d, 0x0a, 0xc0, 0x80],
 ]);
 
-/** The rules of OpenAI's `/images/generations`, `/audio/speech` and `/audio/transcriptions`. */
+/**
+ * Answers requests by the rules of OpenAI's `/images/generations`, `/audio/speech` and
+ * `/audio/transcriptions`.
+ */
 export const openAiMediaRules: MediaRules = (request) => {
   const { method, path, headers, body } = request;
   if (headers.authorization !== `Bearer ${embeddingKey}`)
@@ -53,7 +58,9 @@ function speech(text: string): MediaServerReply {
   return { headers: { 'content-type': types[String(format)] ?? 'audio/ogg' }, body: recording };
 }
 
-/** Reads the form by hand, so that the test does not depend on the code that wrote it. */
+/**
+ * Reads a form without a library, so that the test does not depend on the code that wrote the form.
+ */
 function transcription(type: string, body: Buffer): MediaServerReply {
   const boundary = /^multipart\/form-data; boundary=([\w-]{1,70})$/.exec(type)?.[1];
   if (boundary === undefined) return openAiError(400, 'Could not parse multipart form');

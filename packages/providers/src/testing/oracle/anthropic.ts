@@ -86,7 +86,7 @@ export function readAnthropic(lines: readonly string[]): Expected {
 
 const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
 
-/** The events up to the end of the stream: an error, a stop, or a cut. */
+/** Returns the events up to the end of the stream, which is an error, a stop, or a cut. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly ends: Ending;
@@ -107,7 +107,7 @@ function eventsOf(lines: readonly string[]): {
   return { events, ends: 'truncated' };
 }
 
-/** The last non-empty value of a field in the message start or in a delta. */
+/** Returns the last value of a field in the message start or a delta that is not empty. */
 function lastText(events: readonly JsonObject[], name: string): string | undefined {
   const words = events.flatMap(({ message, delta }) => [
     textOf(fieldsOf(message)[name]),
@@ -142,8 +142,8 @@ interface AnthropicBlock {
 }
 
 /**
- * The blocks by index, each built from its own events. Complete blocks of the message start come
- * first.
+ * Returns the blocks by index. Each is built from its own events. Complete blocks of the message
+ * start come first.
  */
 function anthropicBlocks(events: readonly JsonObject[]): readonly AnthropicBlock[] {
   const whole = events.flatMap(({ message }) => entriesOf(fieldsOf(message)['content']));
@@ -180,13 +180,13 @@ function block(
   };
 }
 
-/** The last number of each field. Null and missing values are ignored. */
+/** Returns the usage: the last number of each field. Null and missing values are ignored. */
 function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
   const usages = events
     .flatMap(({ message, usage }) => [fieldsOf(message)['usage'], usage])
     .filter(isObject);
   if (usages.length === 0) return undefined;
-  // The top level excludes the usage of compactions.
+  // The counts at the top level do not include the usage of compactions.
   const compactions = usages
     .flatMap((usage) => entriesOf(usage['iterations']).map(fieldsOf))
     .filter(({ type }) => type === 'compaction');
@@ -198,7 +198,7 @@ function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefine
   const cacheWrite = total('cache_creation_input_tokens');
   const input = total('input_tokens') + cacheRead + cacheWrite;
   const output = total('output_tokens');
-  // Zero tokens are no report.
+  // A report of zero tokens counts as no report.
   if (input === 0 && output === 0) return undefined;
   return {
     input,

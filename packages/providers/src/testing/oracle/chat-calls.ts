@@ -17,7 +17,7 @@ interface CollectedCall {
   readonly chunks: Set<number>;
 }
 
-/** Collects all calls, the chunks in which they start, and whether every call has a name. */
+/** Returns all calls, the chunks in which they start, and whether every call has a name. */
 export function chatCalls(pieces: readonly CallPiece[]): {
   readonly calls: readonly ExpectedCall[];
   readonly starts: readonly number[];
@@ -46,7 +46,7 @@ function add(calls: CollectedCall[], { chunk, entry }: CallPiece): void {
     chunks: new Set(),
   };
   if (known === undefined) calls.push(call);
-  // A name may arrive in pieces, or complete several times.
+  // A name may arrive in pieces, or several times as a whole.
   if (name !== call.name && call.arguments === '') call.name += name;
   else if (call.name === '') call.name = name;
   if (call.id === '') call.id = id;
@@ -107,7 +107,7 @@ function toCall(collected: CollectedCall, seen: Set<string>): ExpectedCall {
 }
 
 /**
- * Removes a leading `{}` that a proxy added, or a second copy of the arguments, which may be
+ * Removes a leading `{}` that a proxy added, or a second copy of the arguments. The copy may be
  * encoded twice.
  */
 function withoutRepetition(text: string): string {

@@ -77,7 +77,7 @@ function endingOf(hasFailed: boolean, rawStop: string | undefined, isSound: bool
   return isSound ? 'terminal' : 'error';
 }
 
-/** The events before the first error or invalid event. */
+/** Returns the events before the first error or invalid event. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly hasFailed: boolean;
@@ -98,7 +98,7 @@ function isFirst(choice: JsonObject): boolean {
 
 const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
 
-/** Content is a text or a list of parts. */
+/** Returns the text of a content, which is a text or a list of parts. */
 function contentText(content: JsonValue | undefined, type: 'text' | 'thinking'): string {
   if (typeof content === 'string') return type === 'text' ? content : '';
   const parts = entriesOf(content).map(fieldsOf);
@@ -108,7 +108,10 @@ function contentText(content: JsonValue | undefined, type: 'text' | 'thinking'):
     .join('');
 }
 
-/** The first non-empty field, because some servers send the same reasoning under two names. */
+/**
+ * Returns the reasoning in the first field that is not empty, because some servers send the same
+ * reasoning under two names.
+ */
 function reasoningOf(delta: JsonObject): string {
   const { reasoning_content, reasoning, reasoning_text, reasoning_details, content } = delta;
   const fields = [reasoning_content, reasoning, reasoning_text].map(textOf);
@@ -129,7 +132,8 @@ function blocksOf(
 }
 
 /**
- * Merges details with the same type and index: texts, data and signatures are joined separately.
+ * Merges details with the same type and index. Their texts, data and signatures are joined
+ * separately.
  */
 function detailsOf(deltas: readonly JsonObject[]): readonly (readonly string[])[] {
   const merged = new Map<string, Map<string, string>>();
@@ -145,7 +149,7 @@ function detailsOf(deltas: readonly JsonObject[]): readonly (readonly string[])[
   return [...merged.values()].map((fields) => [...fields.values()].filter(Boolean));
 }
 
-/** The legacy `function_call` is one call without id and index. */
+/** Returns the pieces of all calls. The legacy `function_call` is one call without id and index. */
 function piecesOf(deltas: readonly JsonObject[]): readonly CallPiece[] {
   return deltas.flatMap((delta, chunk) => {
     const old = delta['function_call'];
@@ -186,7 +190,7 @@ function citationsOf(events: readonly JsonObject[], deltas: readonly JsonObject[
   return unique([...noted, ...listed]);
 }
 
-/** The last usage, in any of the fields that servers use. */
+/** Returns the last usage, from any of the fields that servers use. */
 function chatUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
   const usages = events.flatMap((event) => [
     ...entriesOf(event['choices']).map((choice) => fieldsOf(choice)['usage']),
@@ -202,11 +206,12 @@ function normalised(usage: JsonObject): ExpectedUsage {
   const completion = numberOf(usage['completion_tokens']);
   const cacheRead = cachedOf(usage);
   const reasoning = numberOf(fieldsOf(usage['completion_tokens_details'])['reasoning_tokens']);
-  // Some servers exclude reasoning from the completion count. The total then shows the difference.
+  // Some servers do not include reasoning in the completion count. The total then shows the
+  // difference.
   const isLeftOut = numberOf(usage['total_tokens']) === prompt + completion + reasoning;
   return {
-    // Cached tokens are part of the input. If there are more of them than input tokens, the server
-    // excluded them.
+    // Cached tokens are part of the input. If there are more cached tokens than input tokens, the
+    // server did not include them.
     input: cacheRead > prompt ? prompt + cacheRead : prompt,
     output: isLeftOut ? completion + reasoning : completion,
     cacheRead,

@@ -2,17 +2,17 @@ import type { JsonValue, StopReason, Usage } from '@millrace/core';
 
 /** The expected result of one response. */
 export interface Expected {
-  /** All answer text, joined. */
+  /** The text of all answer texts, joined. */
   readonly texts: string;
-  /** All visible reasoning, joined. */
+  /** The visible text of all reasoning, joined. */
   readonly reasoning: string;
   /** The text of the provider's refusal. */
   readonly refusal?: string;
   /** The client's tool calls in order. */
   readonly calls: readonly ExpectedCall[];
   /**
-   * Order of the non-empty text, reasoning and call blocks. Adjacent blocks of one kind count as
-   * one.
+   * The order of the text, reasoning and call blocks that are not empty. Adjacent blocks of one
+   * kind count as one.
    */
   readonly order: readonly BlockKind[];
   /** The types of the blocks of hosted tools, in order. */
@@ -22,28 +22,28 @@ export interface Expected {
   readonly media: readonly ExpectedMedia[];
   /** The transcript of spoken output. */
   readonly transcript?: string;
-  /** The known usage, also of a failed response. Undefined if the stream has no usage. */
+  /** The known usage, also of a failed response. Undefined if the stream contains no usage. */
   readonly usage: ExpectedUsage | undefined;
-  /** `error` for every response without a normal end. */
+  /** The stop reason. It is `error` for every response without a normal end. */
   readonly stop: StopReason;
   readonly rawStop: string | undefined;
   readonly ends: Ending;
   /** True if an error is also an acceptable result. */
   readonly mayFail?: true;
   /**
-   * Texts that the next request must contain unchanged, because the provider requires them. Empty
-   * for a failed response.
+   * The texts that the next request must contain unchanged, because the provider requires them.
+   * Empty for a failed response.
    */
   readonly state: readonly string[];
-  /** Signatures, each with the text or the call name that it belongs to. */
+  /** The signatures, each with the text or the call name that it belongs to. */
   readonly signed: readonly SignedContent[];
-  /** Unique URLs. */
+  /** The URLs of the citations, without duplicates. */
   readonly citations: readonly string[];
 }
 
 /**
- * How the stream ended: with the provider's terminal signal, without it, or with an error (from the
- * provider, or because of invalid bytes).
+ * How the stream ended. `terminal`: with the provider's terminal signal. `truncated`: without it.
+ * `error`: with an error of the provider, or because of invalid bytes.
  */
 export type Ending = 'terminal' | 'truncated' | 'error';
 
@@ -51,25 +51,25 @@ export type BlockKind = 'text' | 'reasoning' | 'call';
 
 export interface ExpectedCall {
   readonly name: string;
-  /** The text that the model wrote. For wires that send values, their JSON text. */
+  /** The text that the model wrote. For wires that send values, it is their JSON text. */
   readonly arguments: string;
-  /** The parsed arguments; absent if they are not JSON. */
+  /** The parsed arguments. Absent if they are not JSON. */
   readonly value?: JsonValue;
-  /** The provider's id, if no earlier call has it. */
+  /** The provider's id. Absent if an earlier call has the same id. */
   readonly id?: string;
   /**
-   * True if the call ended and its arguments are valid. It runs if the stop reason is also
+   * True if the call ended and its arguments are valid. The call runs if the stop reason is also
    * `tool_use`.
    */
   readonly isWhole: boolean;
-  /** The arguments are plain text, not JSON. */
+  /** True if the arguments are plain text instead of JSON. */
   readonly isText?: true;
   /** The inner calls of a wrapper tool that was not declared. */
   readonly wraps?: readonly { readonly name: string; readonly value: JsonValue }[];
 }
 
 export interface ExpectedMedia {
-  /** Undefined if the stream does not contain it. */
+  /** The media type. Undefined if the stream does not contain it. */
   readonly mimeType: string | undefined;
   readonly base64: string;
 }
@@ -87,7 +87,7 @@ export interface SignedContent {
 interface RawOutcome {
   readonly ends: Ending;
   readonly rawStop: string | undefined;
-  /** The common stop reason for the raw one, before any rule is applied. */
+  /** Millrace's stop reason for the raw one, before any rule is applied. */
   readonly mapped: StopReason;
   readonly calls: readonly ExpectedCall[];
   readonly isRefused: boolean;
@@ -101,7 +101,7 @@ type JudgedOutcome = Pick<
 >;
 
 /**
- * Applies the rules that all wires share. A failed response has no complete calls and no state for
+ * Applies the rules that all wires share. A failed response has no complete calls, and no state for
  * the next request.
  */
 export function applyStopRules(outcome: RawOutcome): JudgedOutcome {
@@ -112,7 +112,7 @@ export function applyStopRules(outcome: RawOutcome): JudgedOutcome {
   }
   const base = { ends, rawStop, calls, state, signed };
   const isWithCall = calls.some(({ isWhole }) => isWhole);
-  // An invalid call is answered with an error, so the stop reason stays.
+  // An invalid call is answered with an error, so the stop reason stays `tool_use`.
   if (mapped === 'tool_use' && calls.length === 0) return { ...base, stop: 'stop', mayFail: true };
   if (mapped === 'stop' && isRefused) return { ...base, stop: 'refusal' };
   if (mapped === 'stop' && isWithCall) return { ...base, stop: 'tool_use' };
@@ -120,7 +120,7 @@ export function applyStopRules(outcome: RawOutcome): JudgedOutcome {
   return { ...base, stop: mapped };
 }
 
-/** The kinds of the non-empty blocks. Adjacent blocks of one kind count as one. */
+/** Returns the kinds of the blocks that are not empty. Adjacent blocks of one kind count as one. */
 export function orderOf(blocks: readonly (readonly [BlockKind, string])[]): readonly BlockKind[] {
   const kinds = blocks.filter(([, content]) => content !== '').map(([kind]) => kind);
   return kinds.filter((kind, index) => kind !== kinds[index - 1]);

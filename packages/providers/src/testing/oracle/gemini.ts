@@ -72,7 +72,7 @@ function endingOf(hasFailed: boolean, rawStop: string | undefined): Ending {
   return rawStop === undefined ? 'truncated' : 'terminal';
 }
 
-/** The events before the first error or invalid event. */
+/** Returns the events before the first error or invalid event. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly hasFailed: boolean;
@@ -136,7 +136,10 @@ function citationsOf({ groundingMetadata }: JsonObject): readonly string[] {
   return chunks.map(({ web }) => textOf(fieldsOf(web)['uri']));
 }
 
-/** The last number of each field, because some events have only a few of the fields. */
+/**
+ * Returns the usage: the last number of each field, because some events have only a few of the
+ * fields.
+ */
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
   const usages = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
   const last = (name: string) =>
@@ -164,8 +167,8 @@ interface CollectedCall {
 }
 
 /**
- * Collects the calls of a response event by event. A name starts a call; everything else continues
- * the last one.
+ * Collects the calls of a response event by event. A name starts a call. Everything else continues
+ * the last call.
  */
 function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly ExpectedCall[] {
   const calls: CollectedCall[] = [];
@@ -190,7 +193,9 @@ function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly
   return calls.map(toCall);
 }
 
-/** A signed call that is repeated in a later event without its signature. */
+/**
+ * Returns whether a call repeats an earlier signed call in a later event, without its signature.
+ */
 function isRepeat(call: CollectedCall, earlier: CollectedCall): boolean {
   const isSame = call.name === earlier.name && call.id === earlier.id;
   const isEqual =
@@ -217,7 +222,7 @@ function streamedValue(given: JsonValue | undefined, partials: readonly JsonObje
   return value;
 }
 
-/** Text at one path arrives in pieces. Other values arrive at once. */
+/** Returns the value at one path. Text arrives in pieces, and other values arrive at once. */
 function leafOf(partials: readonly JsonObject[]): JsonValue {
   if (partials.some((partial) => 'stringValue' in partial)) {
     return partials

@@ -2,8 +2,8 @@ import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 import { parseReference } from '../../../../core/src/testing/parse-reference.ts';
 
 /**
- * Parses a line. Returns undefined if it is not JSON. Lines with escapes use a reference parser,
- * because the engine's JSON.parse has a defect with escaped keys and the oracle must not share it.
+ * Parses a line. Returns undefined if it is not JSON. Lines with escapes are parsed by a reference
+ * parser. The engine's JSON.parse has a defect with escaped keys, and the oracle must not share it.
  */
 export function parseLine(line: string): JsonValue | undefined {
   try {
@@ -18,27 +18,27 @@ export function parseArguments(text: string): JsonValue | undefined {
   return text === '' ? {} : parseLine(text);
 }
 
-/** Some gateways send a comment as data. */
+/** Returns whether a line is a comment. Some gateways send a comment as data. */
 export function isComment(line: string): boolean {
   return line.startsWith(':');
 }
 
-/** The fields of an object. Any other value has no fields. */
+/** Returns the value if it is an object, and otherwise an empty object. */
 export function fieldsOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The entries of an array. Any other value has no entries. */
+/** Returns the value if it is an array, and otherwise an empty array. */
 export function entriesOf(value: JsonValue | undefined): JsonArray {
   return isArray(value) ? value : [];
 }
 
-/** A string value. Any other value gives an empty string. */
+/** Returns the value if it is a string, and otherwise an empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A number value. Any other value gives zero. */
+/** Returns the value if it is a number, and otherwise 0. */
 export function numberOf(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
@@ -51,7 +51,7 @@ function isArray(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/** All texts under a key of that name at any depth, in order. */
+/** Returns all texts under this key at any depth, in order. */
 export function textsUnder(value: JsonValue | undefined, key: string): readonly string[] {
   if (isArray(value)) return value.flatMap((entry) => textsUnder(entry, key));
   return Object.entries(fieldsOf(value)).flatMap(([name, entry]) =>
@@ -59,7 +59,9 @@ export function textsUnder(value: JsonValue | undefined, key: string): readonly 
   );
 }
 
-/** The non-empty texts without duplicates, in order of first appearance. */
+/**
+ * Returns the texts that are not empty, without duplicates, in the order of their first appearance.
+ */
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.filter((text) => text !== ''))];
 }
@@ -87,7 +89,7 @@ function put(
     list[step] = put(list[step], rest, leaf);
     return list;
   }
-  // Uses a map, so that `__proto__` is a normal key.
+  // A map is used, so that `__proto__` is a normal key.
   const fields = new Map(Object.entries(fieldsOf(value)));
   return Object.fromEntries(fields.set(step, put(fields.get(step), rest, leaf)));
 }

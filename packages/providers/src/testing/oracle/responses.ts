@@ -70,7 +70,7 @@ export function readResponses(lines: readonly string[]): Expected {
   };
 }
 
-/** All valid events. `last` is the terminal event, if it arrived. */
+/** Returns all valid events. `last` is the terminal event, or empty if it did not arrive. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly last: JsonObject;
@@ -83,7 +83,9 @@ function eventsOf(lines: readonly string[]): {
   return { events, last, isBroken: broken >= 0 };
 }
 
-/** If a call has no end although the response has one, the stream was cut. */
+/**
+ * Returns how the stream ended. If the response has an end but a call has none, the stream was cut.
+ */
 function endingOf({ type }: JsonObject, calls: readonly ResponseItem[]): Ending {
   if (type === undefined) return 'truncated';
   if (type === 'error' || type === 'response.failed') return 'error';
@@ -97,7 +99,10 @@ function rawStopOf({ type }: JsonObject, response: JsonObject): string | undefin
   return textOf(fieldsOf(response['incomplete_details'])['reason']) || 'incomplete';
 }
 
-/** This wire has no stop reason for tool use. A call that is not incomplete means tool use. */
+/**
+ * Returns the stop reason. This wire has no stop reason for tool use, so a call that is not
+ * incomplete means tool use.
+ */
 function mappedOf(rawStop: string | undefined, calls: readonly ResponseItem[]): StopReason {
   if (rawStop === 'completed') {
     return calls.some(({ item }) => item['status'] !== 'incomplete') ? 'tool_use' : 'stop';
@@ -128,7 +133,7 @@ function isCall({ type }: JsonObject): boolean {
   return callTypes.has(textOf(type));
 }
 
-/** The provider asks whether it may call a tool of an MCP server. */
+/** Converts an item with which the provider asks whether it may call a tool of an MCP server. */
 function toApproval({ item, isDone }: ResponseItem): ExpectedCall {
   const { server_label = null, name = null } = item;
   const text = textOf(item['arguments']);
@@ -196,13 +201,14 @@ function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
 
 interface ResponseItem {
   readonly item: JsonObject;
-  /** True if the item ended with its own event or is in the final output. */
+  /** True if the item ended with its own event, or is in the final output. */
   readonly isDone: boolean;
 }
 
 /**
- * The items from the most reliable source: the final output, then `output_item.done`, then other
- * `done` events, then deltas. Ids may differ between events; indexes do not.
+ * Returns the items from the most reliable source: the final output, then `output_item.done`, then
+ * other `done` events, then deltas. Items are found by index, because ids may differ between
+ * events.
  */
 function responseItems(events: readonly JsonObject[], output: JsonArray): readonly ResponseItem[] {
   if (output.length > 0) return output.map((item) => ({ item: fieldsOf(item), isDone: true }));
@@ -218,7 +224,7 @@ function streamed(events: readonly JsonObject[]): ResponseItem {
   const ofType = (type: string) => events.filter((event) => event['type'] === `response.${type}`);
   const done = ofType('output_item.done').at(-1)?.['item'];
   if (isObject(done)) return { item: done, isDone: true };
-  /** The text of the `done` event, or the joined deltas. */
+  /** Returns the text of the `done` event, or the joined deltas. */
   const textOfEvents = (name: string, field: string, at: JsonObject = {}) => {
     const here = (event: JsonObject) => Object.keys(at).every((key) => event[key] === at[key]);
     const whole = ofType(`${name}.done`).find(here)?.[field];

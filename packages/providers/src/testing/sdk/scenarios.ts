@@ -72,7 +72,7 @@ const media = {
   zip: { kind: 'file', name: 'a.zip', mimeType: 'application/zip', source: bytes(1, 2, 3) },
 } as const satisfies Readonly<Record<string, Part>>;
 
-/** Each provider can read one of each kind. */
+/** For each provider, one stored file of each kind. */
 const storedFiles = ['openai', 'azure', 'anthropic', 'gemini', 'vertex'].flatMap((provider) => {
   const source = {
     type: 'provider_file',
@@ -277,7 +277,7 @@ export const scenarios: readonly Scenario[] = [
   ]),
 ];
 
-/** Not for Responses, which has no stop sequences and refuses them. */
+/** A scenario for all wires except Responses, which has no stop sequences and refuses them. */
 export const stopSequences: Scenario = {
   name: 'stop sequences',
   request: { items: [user('Tide?')], stopSequences: ['END'] },

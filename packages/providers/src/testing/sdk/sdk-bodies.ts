@@ -20,7 +20,7 @@ import type {
   ResponseCreateParamsStreaming,
 } from 'openai/resources/responses/responses';
 
-/** Parameters of Anthropic's SDK that it sends as headers. */
+/** The parameters that Anthropic's SDK sends as headers. */
 type AnthropicHeaderFields = 'betas' | 'user_profile_id' | 'workspace_id';
 
 /** The body of a Messages request without beta features. */
@@ -35,14 +35,17 @@ export type ChatBody = ChatCompletionCreateParamsStreaming;
 /** The body of a Responses request. */
 export type ResponsesBody = ResponseCreateParamsStreaming;
 
-/** The bodies of requests that stream or not, from which the tables of fields are made. */
+/**
+ * The bodies of requests, with or without streaming. The tables of fields are made from these
+ * types.
+ */
 export interface AnyMessagesBody extends Omit<BetaMessagesBase, AnthropicHeaderFields> {}
 export interface AnyChatBody extends ChatCompletionCreateParamsBase {}
 export interface AnyResponsesBody extends ResponseCreateParamsBase {}
 
 /**
- * The body of a Gemini request in the types of Google's SDK. The SDK has no type for the whole body,
- * because its own parameters have another structure. It sends these fields.
+ * The body of a Gemini request, in the types of Google's SDK. The SDK sends these fields, but has
+ * no type for the whole body, because its own parameters have another structure.
  */
 export interface GeminiRequest {
   readonly contents: Content[];

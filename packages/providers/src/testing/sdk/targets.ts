@@ -13,7 +13,7 @@ import { presets as responsesPresets } from '../../openai-responses/presets.ts';
 import { openaiResponses } from '../../openai-responses/provider.ts';
 import type { WireName } from '../../scripted-server/answers/wire-answer.ts';
 
-/** A provider with the options of which requests are checked. */
+/** A provider whose requests are checked. */
 export interface Target {
   readonly name: string;
   readonly wire: WireName;
@@ -95,7 +95,7 @@ const responsesTarget = (
 const webSearch = { type: 'web_search_20260318', name: 'web_search', max_uses: 3 } as const;
 const bash = { type: 'bash_20250124', name: 'bash' } as const;
 
-/** Presets of which each differs from the others in its requests. `npm run test:full` checks all. */
+/** Presets whose requests all differ from each other. `npm run test:full` checks all presets. */
 const unlikeChatPresets: readonly ChatPreset[] = [
   'openai',
   'openrouter',
@@ -143,7 +143,10 @@ export const targets: readonly Target[] = [
   responsesTarget('openai', { model: 'gpt-4.1', store: true }),
 ];
 
-/** The next request after an answer of the same provider, with data that it needs back. */
+/**
+ * Returns the next request after an answer of the same provider, with the data that the provider
+ * needs back.
+ */
 export function replayOf({ wire, model, provider }: Target): ModelRequest {
   const owner = { provider: provider(fetch).id, model };
   const parts = replayed[wire].map(
@@ -184,7 +187,7 @@ const replayed: Readonly<Record<WireName, readonly Replayed[]>> = {
     {
       kind: 'custom',
       name: 'web_search_call',
-      // As xAI sends it.
+      // The value has the form that xAI sends.
       value: {
         ...{ type: 'web_search_call', id: 'ws_1', status: 'completed' },
         ...{ name: 'web_search', arguments: '{"query":"tides"}', call_id: 'call_1' },

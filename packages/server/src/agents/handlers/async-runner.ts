@@ -17,7 +17,10 @@ import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
 import { exportRun } from './tracing.ts';
 
-/** Finds the agent that handles a task's events. Returns undefined if this process has none. */
+/**
+ * Finds the agent that handles a task's events. Returns undefined if the agent does not run in this
+ * process.
+ */
 type FindAsyncAgent = (
   agentId: string,
 ) => Promise<{ readonly info: AgentInfo; readonly agent: AsyncAgent } | undefined>;
@@ -33,13 +36,13 @@ interface HandlerCall extends Pick<StoredTask, 'task' | 'agentId'> {
 const taskCreateCommand = { type: 'task_create', key: 'server:task-create' } as const;
 
 /**
- * Delivers the events of tasks to async agents: in order, one at a time, each until its handler has
- * resolved.
+ * Delivers the events of tasks to async agents. The events of a task are delivered in order. Each one waits
+ * until the handler of the previous one has resolved.
  */
 export class AsyncRunner {
   readonly #options: RunnerOptions;
   readonly #find: FindAsyncAgent;
-  /** Tasks whose events are being delivered. True if more events arrived meanwhile. */
+  /** The tasks whose events are being delivered. The value is true if more events arrived meanwhile. */
   readonly #draining = new Map<string, boolean>();
 
   constructor(options: RunnerOptions, find: FindAsyncAgent) {
@@ -54,7 +57,7 @@ export class AsyncRunner {
     this.wake(taskId);
   }
 
-  /** Delivers the events that are queued on the task's log, if any. */
+  /** Delivers the events that are queued on the task's log. */
   wake(taskId: string): void {
     const isDraining = this.#draining.has(taskId);
     this.#draining.set(taskId, isDraining);
@@ -79,16 +82,15 @@ export class AsyncRunner {
   }
 
   /**
-   * Handles the first queued command. Returns false if there is none, or if the task is not
-   * running.
+   * Handles the first queued command. Returns false if no command is queued, or if the task is not running.
    */
   async #next(taskId: string, signal: AbortSignal): Promise<boolean> {
     const { journals } = this.#options;
     return journals.use(taskId, async (journal) => {
       if ((await journal.commands()).length === 0 || !(await this.#findRunning(taskId)))
         return false;
-      // An empty append takes the lease. It may wait for another process that handles commands
-      // meanwhile, so the commands are read again.
+      // An empty append takes the lease. It may wait for another process, which may handle commands during
+      // this time. The commands are therefore read again.
       await journal.append([]);
       const [next] = await journal.commands();
       const running = await this.#findRunning(taskId);
@@ -103,7 +105,10 @@ export class AsyncRunner {
     });
   }
 
-  /** Removes a command that has no handler. One of an unknown type leaves an error on the log. */
+  /**
+   * Removes a command that has no handler from the queue. If its type is unknown, an error is written to
+   * the log.
+   */
   async #consumeUnhandled(journal: LocalJournal, next: QueuedCommand): Promise<void> {
     if (next.command['type'] === taskCreateCommand.type) return journal.consume(next.key);
     const error = unknownCommand(next);
@@ -112,8 +117,8 @@ export class AsyncRunner {
   }
 
   /**
-   * Returns the task and its agent, or undefined if the task is not running or its agent is not
-   * here.
+   * Returns the task and its agent. Returns undefined if the task is not running, or if its agent does not
+   * run in this process.
    */
   async #findRunning(taskId: string) {
     const stored = await this.#options.tasks.find({ id: taskId });
@@ -122,7 +127,10 @@ export class AsyncRunner {
     return resolved && { stored, resolved };
   }
 
-  /** Returns undefined if the agent has no handler for the command, or the command is unknown. */
+  /**
+   * Returns the handler of a command. Returns undefined if the agent has no handler for it, or if the
+   * command is unknown.
+   */
   #handlerOf(
     command: QueuedCommand,
     { task, agentId }: StoredTask,
@@ -134,8 +142,8 @@ export class AsyncRunner {
   }
 
   /**
-   * An event whose handler throws is not delivered again. Only an event that was interrupted by the
-   * server's close is delivered again.
+   * Calls the handler of an event. If the handler throws, the event is not delivered again. Only an event
+   * that was interrupted because the server closed is delivered again.
    */
   async #handle(
     call: HandlerCall,
@@ -162,7 +170,7 @@ export class AsyncRunner {
     }
   }
 
-  /** Calls the agent's `onCancel` and clears the queue of the task. */
+  /** Calls the agent's `onCancel`, and removes the task's queued commands. */
   async taskCancelled({ task, agentId }: StoredTask): Promise<void> {
     const { queues, journals, onDiagnostic } = this.#options;
     const resolved = await this.#find(agentId);

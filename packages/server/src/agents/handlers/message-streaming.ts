@@ -30,7 +30,10 @@ function stepsFrom(
   return provider.stream(request, { item, ids, signal, trace });
 }
 
-/** Opens a message that the handler writes itself. Its start is on the log when this resolves. */
+/**
+ * Opens a message that the handler writes update by update. When the promise resolves, the start of the
+ * message is on the log.
+ */
 async function openMessage(
   context: TurnContext,
   content: ContentInput,
@@ -72,7 +75,7 @@ class ManualMessage implements OpenMessage {
     const isChanging = this.#message === undefined || !this.#writer.isOpen;
     if (this.#sinks.length > 0 || isChanging) await this.#log.flush();
     if (isChanging) await this.#refresh();
-    // A late update was dropped, so the sinks do not get it.
+    // An update that came too late was dropped, so the sinks do not get it.
     if (wasOpen) await this.#notifySinks(readUpdate({ ...input, index: this.#index }));
   }
 

@@ -10,11 +10,11 @@ import { UpdateWriter } from '../../updates/update-writer.ts';
 import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
 import { TurnWriter } from './turn-context.ts';
 
-/** How an answer ended. Its content is on the log in any case. */
+/** Says how an answer ended. Its content is on the log in any case. */
 export interface AnswerOutcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
-  /** The thrown value. */
+  /** The value that the handler threw. */
   readonly cause?: unknown;
   readonly warnings: UpdateWarnings;
 }
@@ -24,13 +24,13 @@ interface SyncHandlerOptions {
   readonly context: HandlerContext;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** How long to wait for an agent that was stopped. */
+  /** How long to wait for a handler that was stopped, in milliseconds. */
   readonly graceMs: number;
 }
 
 /**
- * Runs the handler and writes its updates to the log as they arrive. It requests no more updates
- * than the log can accept. Clients read the log, so the answer does not depend on them.
+ * Runs the handler and writes its updates to the log while they arrive. It waits for the log before it
+ * requests more updates. Clients read the log, so the answer does not depend on them.
  */
 export async function runSyncHandler(
   { onMessage }: SyncAgent,
@@ -51,7 +51,7 @@ export async function runSyncHandler(
     );
     if (!isComplete) stop = { reason: 'aborted' };
   } catch (thrown) {
-    // This throws if the log failed. Then the agent did not cause the error.
+    // `flush` throws if the log failed. In this case the agent did not cause the error.
     await turnWriter.flush();
     stop = context.signal.aborted
       ? { reason: 'aborted' }
@@ -92,7 +92,7 @@ async function writeUpdates(
       await turnWriter.add(writer.write(next.value));
     }
   } finally {
-    // An iterator that does not return in time is abandoned.
+    // If the iterator does not return in time, it is abandoned.
     if (!isDone) await raceTimeout(closeIterator(iterator), clock, graceMs);
   }
 }
@@ -106,8 +106,8 @@ async function closeIterator(iterator: AsyncIterator<UpdateInput>): Promise<void
 }
 
 /**
- * Yields the updates of a stream, or one full update per message of an answer that was returned at
- * once.
+ * Yields the updates of a stream. If the handler returned its messages at once, it yields one full update
+ * per message.
  */
 async function* updatesFrom(
   answer: () => ReturnType<SyncAgent['onMessage']>,

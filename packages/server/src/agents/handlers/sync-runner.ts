@@ -30,13 +30,13 @@ interface SyncJob {
   readonly info: AgentInfo;
   readonly agent: SyncAgent;
   readonly content: Content;
-  /** Idempotency key. A repeated key returns the existing answer. */
+  /** The idempotency key. If the key was used before, the existing answer is returned. */
   readonly key?: string | undefined;
   /** The trace that the answer belongs to. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** A task and the epoch of the run that answers in it. */
+/** A task, and the epoch of the run that answers in this task. */
 interface ClaimedTask {
   readonly taskId: string;
   readonly epoch: number;
@@ -49,24 +49,24 @@ interface AnswerStart {
 }
 
 /**
- * The generator's own indexes start at 0. Messages opened by `stream.open` start here, so that they
- * do not conflict.
+ * The first index of messages that a handler opens with `stream.open`. The indexes of the handler's own
+ * updates start at 0, so the two do not conflict.
  */
 const firstManualIndex = 1000;
 
-/** Answers the messages to sync agents. */
+/** Answers messages to sync agents. */
 export class SyncRunner {
   readonly #options: RunnerOptions;
-  /** Answers that are starting, by task and key. They are not on the log yet. */
+  /** The answers that are starting, by task and key. They are not on the log yet. */
   readonly #starting = new Map<string, Promise<Answer>>();
-  /** Answers that run in this process. */
+  /** The answers that are running in this process. */
   readonly #running = new Map<RunId, AbortController>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** Returns the answer to the message that was sent with this key. */
+  /** Returns the answer to the message that was sent with this key. Returns undefined if there is none. */
   async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
     const starting = this.#starting.get(`${taskId} ${key}`);
     if (starting !== undefined) return starting;
@@ -103,7 +103,7 @@ export class SyncRunner {
     return started.promise;
   }
 
-  /** Returns the answer of a run. For a run of another process, the log records its end. */
+  /** Returns the answer of a run. If the run is in another process, its end is read from the log. */
   #answerOf(run: RunId, before: FoldState): Answer {
     const lost = this.#running.get(run) ?? new AbortController();
     return answerFromLog({
@@ -120,8 +120,8 @@ export class SyncRunner {
   ): Promise<void> {
     const { ids, clock, graceMs, tasks, storage, onDiagnostic } = this.#options;
     const message = messageDrafts(content, ids);
-    // First ends what a crashed process left open, so that this answer does not count as the failed
-    // one.
+    // The empty append first ends a run that a crashed process left open. Otherwise this answer would look
+    // like the failed one.
     await journal.append([]);
     const before = await journal.state();
     const known = key === undefined ? undefined : findKeyedRun(before, key);
@@ -164,8 +164,8 @@ export class SyncRunner {
   }
 
   /**
-   * The request that stops a task writes the task's status. This answer may have set it to RUNNING
-   * since, so the status is written again.
+   * Writes the task's status after an answer that failed or was aborted. The request that stopped the task
+   * has already written the status. But this answer may have set it to RUNNING after that.
    */
   async #settle(
     { taskId, epoch }: ClaimedTask,
@@ -195,7 +195,10 @@ export class SyncRunner {
   }
 }
 
-/** The message of a full store has the path of its file, which clients must not see. */
+/**
+ * Returns whether the storage is full. The message of this error contains the path of a file, which clients
+ * must not see.
+ */
 function isFull(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'storage_full';
 }
@@ -208,7 +211,10 @@ function runningIfUsable(
   return now === 'RUNNING' ? undefined : 'RUNNING';
 }
 
-/** Finds the run that answers the message with this key. The message's item stores both. */
+/**
+ * Returns the run that answers the message with this key. The message's item contains both the key and the
+ * run.
+ */
 function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
   const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
   const run = summary?.metadata?.['run'];

@@ -25,21 +25,21 @@ interface TracingOptions {
   readonly spans: SpanService;
   readonly exporter?: SpanExporter | undefined;
   readonly clock: Clock;
-  /** Returns a unique text. */
+  /** Returns a unique text. Span ids are derived from it. */
   readonly makeName: () => string;
 }
 
 /**
- * Without a trace from the caller, all spans of a task share one trace id, derived from the task
- * id.
+ * Returns the trace id of a task, derived from the task id. If the caller sent no trace, all spans of the
+ * task have this trace id.
  */
 function taskTraceId(taskId: string): string {
   return hex(`trace ${taskId}`, 32);
 }
 
 /**
- * Derives a span id in the format of W3C trace context, so that it fits into a `traceparent`
- * header.
+ * Derives a span id from a name. It has the format of W3C Trace Context, so that it fits into a
+ * `traceparent` header.
  */
 export function spanId(name: string): string {
   return hex(`span ${name}`, 16);
@@ -100,7 +100,7 @@ function spanOf(
   };
 }
 
-/** Leaves out input and output, because they may be private. */
+/** Returns the span for the exporter, without input and output because they may be private. */
 function finishedSpan(started: StartedSpan, endMs: number, taskId: string): FinishedSpan {
   const { id, traceId, parentId, name, startMs } = started;
   return {
@@ -121,7 +121,10 @@ interface HandledRun {
 
 const errorStatusCode = 2;
 
-/** The trace that a handler passes on: the run's trace, with the run's span as parent. */
+/**
+ * Returns the trace that a handler uses for its own requests. It is the run's trace, with the run's span as
+ * parent.
+ */
 export function traceOfRun({ trace, runId }: JournalTurn): TraceContext | undefined {
   return trace && underSpan(trace, spanIdOf.run(runId));
 }

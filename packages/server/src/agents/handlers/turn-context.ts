@@ -20,7 +20,7 @@ interface TurnContextOptions {
   readonly signal: AbortSignal;
   /** The trace that the turn's requests belong to. */
   readonly trace?: TraceContext | undefined;
-  /** Index of the first message that the handler opens itself. */
+  /** The index of the first message that the handler opens with `stream.open`. */
   readonly firstIndex: number;
 }
 
@@ -57,7 +57,7 @@ export class TurnContext {
     return this.#journal.state();
   }
 
-  /** Returns the messages of these parts that exist. */
+  /** Returns the messages of these parts. Parts without a message are left out. */
   async messages(parts: Iterable<PartId>): Promise<readonly TaskMessage[]> {
     const state = await this.state();
     return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
@@ -69,11 +69,11 @@ export class TurnContext {
   }
 }
 
-/** How many appends, and how many characters, may be pending before the writer waits. */
+/** The maximum number of pending appends, and of their characters. Above these limits the writer waits. */
 const maxInFlight = 256;
 const maxLength = 2 ** 20;
 
-/** Writes to a turn without waiting for each append, up to a limit of pending data. */
+/** Writes to a turn without waiting for each append. It waits only if too much data is pending. */
 export class TurnWriter {
   readonly #turn: Pick<JournalTurn, 'append'>;
   #inFlight = 0;
@@ -85,7 +85,7 @@ export class TurnWriter {
     this.#turn = turn;
   }
 
-  /** Resolves when more can be added. Rejects if this or an earlier append failed. */
+  /** Appends drafts. Resolves when more can be added. Rejects if this append or an earlier one failed. */
   async add(drafts: readonly DraftRecord[]): Promise<void> {
     this.#assertNotFailed();
     if (drafts.length === 0) return;
@@ -104,7 +104,7 @@ export class TurnWriter {
     if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.flush();
   }
 
-  /** Resolves when everything is on the log. */
+  /** Resolves when all drafts are on the log. */
   async flush(): Promise<void> {
     await this.#last;
     this.#assertNotFailed();

@@ -18,15 +18,15 @@ import { contentToParts } from '../../updates/content-parts.ts';
 import { messageWithdrawn } from '../answers.ts';
 
 /**
- * An agent loop repairs its session itself. The server releases the lease at once, so that it does
- * not block the loop.
+ * Options of journals for tasks of agent loops. A loop repairs its own session, so the journal does not.
+ * The journal releases the lease at once, so that it does not block the loop.
  */
 export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
-/** Commands that get no answer. They do not resume an interrupted task. */
+/** The types of commands that get no answer. They do not resume an interrupted task. */
 export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
 
-/** True if the command expects an answer. */
+/** Returns whether the command expects an answer. */
 export function expectsAnswer({ command }: QueuedCommand): boolean {
   return !silentCommandTypes.has(String(command['type']));
 }
@@ -75,14 +75,14 @@ function itemsJson(items: readonly Item[]): JsonValue {
   return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
 }
 
-/** The key of a client's message on the log. */
+/** Returns the key that a client's message has on the log. */
 export function messageKey(key: string): string {
   return `message:${key}`;
 }
 
 /**
- * A message that reaches the agent is consumed together with the start of its item. A withdrawn
- * message is consumed alone.
+ * Returns a function that detects the start of the answer to a message. When a message reaches the agent,
+ * the next record starts its item. When a message is withdrawn, no item follows.
  */
 export function consumesMessage(taskId: string, key: string) {
   return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
@@ -94,8 +94,8 @@ export function consumesMessage(taskId: string, key: string) {
 }
 
 /**
- * Returns the current state of a task's session, even if the session does not exist yet. Items from
- * before the last turn may be missing.
+ * Returns the current state of a task's session. If the session does not exist yet, the state is empty.
+ * Items from before the last turn may be missing.
  */
 export async function currentState(log: Log, taskId: string): Promise<FoldState> {
   const session = sessionId(taskId);

@@ -51,33 +51,33 @@ interface ActiveRun {
 
 interface TrackOptions {
   readonly detach: AbortController;
-  /** True if the task is RUNNING because of this run. False if the run only stops something. */
+  /** True if the task has the status RUNNING because of this run. False if the run only stops work. */
   readonly isRunning: boolean;
 }
 
-/** Delay before a run is retried that found its session leased or its log broken. */
+/**
+ * The delay before a run is retried, in milliseconds. A run is retried if another process held the lease,
+ * or if the log failed.
+ */
 const retryDelayMs = 500;
 
-/**
- * Serves agent loops. A loop drives its session itself, and the server only queues commands on the
- * log.
- */
+/** Runs agent loops. A loop drives its session itself. The server only queues commands on the log. */
 export class LoopRunner {
   readonly #options: RunnerOptions;
   readonly #active = new Map<string, ActiveRun>();
-  /** Tasks that are retried soon. */
+  /** The tasks whose runs will be retried soon. */
   readonly #retrying = new Set<string>();
   readonly #waiters = new AnswerWaiters();
   readonly #servedName: (agent: LoopAgent['agent']) => string;
   readonly #observers = new WeakMap<LoopAgent['agent'], Observer>();
 
-  /** `servedName` returns the name that an agent is served as. */
+  /** Creates a runner. `servedName` returns the name under which an agent is served. */
   constructor(options: RunnerOptions, servedName = ({ name }: LoopAgent['agent']): string => name) {
     this.#options = options;
     this.#servedName = servedName;
   }
 
-  /** Queues a message. Its answer is a new run, or a later turn of the current one. */
+  /** Queues a message and returns its answer. The answer is a new run, or a later turn of the current run. */
   async answer(
     stored: StoredTask,
     agent: LoopAgent,
@@ -99,7 +99,7 @@ export class LoopRunner {
     return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
   }
 
-  /** Returns the answer to the message that was sent with this key. */
+  /** Returns the answer to the message that was sent with this key. Returns undefined if there is none. */
   async findByKey(
     stored: StoredTask,
     { agent }: LoopAgent,
@@ -128,8 +128,8 @@ export class LoopRunner {
     }
     if (isUnread)
       await tasks.setStatus(taskId, (now) => statusAfterCommand(taskId, now, false), null);
-    // Wakes the loop unless it runs already. It ends what a crashed run left open and answers
-    // queued messages.
+    // Starts the loop unless it is running. The loop ends what a crashed run left open, and answers queued
+    // messages.
     this.wake(taskId, agent);
     return answerFromLog(source);
   }
@@ -147,20 +147,20 @@ export class LoopRunner {
     const isSilent = silentCommandTypes.has(command.type);
     const json = { ...toLoopCommand(command, ids.item()), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
-    // The order matters: submit first, then set the status. A run that ends in another process does
-    // the opposite: it sets its status, then reads the log. So either that run finds the command, or
-    // this code sees that the run has ended.
+    // The command must be submitted before the status is set. A run that ends in another process does the
+    // opposite. It sets its status first and then reads the log. Therefore, either that run finds the
+    // command, or this code sees that the run has ended.
     const next = (now: TaskStatus) => statusAfterCommand(task.id, now, isSilent);
     const { status } = await tasks.setStatus(task.id, next, null).catch((error: unknown) => {
       throw halfStored(task.id, offset, error);
     });
-    // An abort of an idle session has nothing to stop, and it does not start a run.
+    // If the session is idle, there is nothing to abort, and no run starts.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
   }
 
-  /** Starts or continues the run of a session, unless it is active here. */
+  /** Starts or continues the run of a session, unless it is already active in this process. */
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
@@ -170,13 +170,13 @@ export class LoopRunner {
     this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
   }
 
-  /** Resumes an orphaned or interrupted session, whatever its stored status is. */
+  /** Resumes an orphaned or interrupted session. It does this for every stored status. */
   async resume(taskId: string, agent: LoopAgent['agent']): Promise<void> {
     await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     this.wake(taskId, agent);
   }
 
-  /** The observers that export a run as spans. */
+  /** Returns the observers that export a run as spans. */
   observersOf(agent: LoopAgent['agent']): readonly Observer[] {
     const { exporter } = this.#options;
     if (exporter === undefined) return [];
@@ -185,7 +185,7 @@ export class LoopRunner {
     return [observer];
   }
 
-  /** Follows a run to its end, wherever it was started. */
+  /** Follows a run to its end, no matter who started it. */
   track(
     taskId: string,
     agent: LoopAgent['agent'],
@@ -202,7 +202,8 @@ export class LoopRunner {
   }
 
   /**
-   * Stops the run. A run that waits for approval is resumed for this, so that nothing stays open.
+   * Stops the run of a task. If the run waits for an approval, it is resumed first, so that it can end
+   * properly.
    */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
@@ -217,7 +218,10 @@ export class LoopRunner {
     await raceTimeout(this.#untilIdle(taskId), clock, 2 * graceMs);
   }
 
-  /** A run that ends before it reads the abort is followed by another one, which handles the abort. */
+  /**
+   * Resolves when no run of the task is active. If a run ends before it reads the abort command, another
+   * run starts and handles it.
+   */
   async #untilIdle(taskId: string): Promise<void> {
     let last: ActiveRun | undefined;
     for (;;) {
@@ -228,7 +232,7 @@ export class LoopRunner {
     }
   }
 
-  /** Clears the queue of a closed task. */
+  /** Removes the queued commands of a closed task. */
   async clear(taskId: string): Promise<void> {
     const { journals } = this.#options;
     await journals.use(
@@ -241,7 +245,7 @@ export class LoopRunner {
     this.#waiters.end(taskId, () => messageWithdrawn(taskId));
   }
 
-  /** Detaches from all runs without ending them. The next server continues them. */
+  /** Detaches from all runs without ending them. The next server continues these runs. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     const active = [...this.#active.values()];
@@ -262,12 +266,12 @@ export class LoopRunner {
     if (result.stop.cause === 'left') return;
     this.#options.storage.report(result.cause);
     await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
-      // The error is only reported, because the log has the outcome of the run. The task keeps its
-      // status until the next run or request changes it. The scan resumes what the log has open.
+      // The error is only reported, because the log contains the outcome of the run. The task keeps its
+      // status until the next run or request changes it. The regular scan resumes open work on the log.
       this.#options.storage.report(error);
       this.#options.onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(error)}`);
     });
-    // From here on, a new command wakes the loop. Commands that came earlier are found below.
+    // After this line, a new command starts the loop. Commands that came earlier are found below.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
@@ -276,7 +280,7 @@ export class LoopRunner {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
-    // The lease holder answers, and the log records it.
+    // The process that has the lease answers. The waiters read this answer from the log.
     if (isDrivenElsewhere(result)) return;
     const unread = new Set(work.commands.map(({ key }) => key));
     this.#waiters.end(taskId, (key) =>
@@ -285,8 +289,8 @@ export class LoopRunner {
   }
 
   /**
-   * Claims the task as soon as the run has the lease, so that an earlier run of a server that was
-   * suspended cannot change the task any more. Returns the epoch of the run.
+   * Claims the task's row as soon as the run has the lease. An earlier run, for example of a server that
+   * was suspended, can then no longer change the task. Returns the epoch of the run.
    */
   async #claim(taskId: string, run: Run, isRunning: boolean): Promise<number | undefined> {
     const { tasks, onDiagnostic } = this.#options;
@@ -300,13 +304,13 @@ export class LoopRunner {
     return epoch;
   }
 
-  /** Rejects the waiting requests of a run that could not write its end. */
+  /** Rejects the requests that wait for a run that could not write its end to the log. */
   async #rejectLostAnswers(
     taskId: string,
     { isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
-    // If another process holds the lease, or took it, it ends what is open.
+    // If another process holds the lease, that process ends the open run.
     if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId)))
       return;
     const unread = new Set(commands.map(({ key }) => key));
@@ -316,7 +320,7 @@ export class LoopRunner {
     this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : lost()));
   }
 
-  /** Continues for commands that came while the run ended. */
+  /** Starts another run for commands that arrived while the previous run ended. */
   async #resumeFor(
     taskId: string,
     agent: LoopAgent['agent'],
@@ -333,7 +337,10 @@ export class LoopRunner {
     return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
   }
 
-  /** Waits before the retry, because the obstacle may still exist. */
+  /**
+   * Tries to resume the run after a delay. The delay is needed because the reason for the failure may still
+   * exist.
+   */
   #retryLater(taskId: string, agent: LoopAgent['agent']): void {
     if (this.#retrying.has(taskId)) return;
     this.#retrying.add(taskId);
@@ -341,7 +348,7 @@ export class LoopRunner {
     const retry = async () => {
       this.#retrying.delete(taskId);
       if (queues.isClosing) return;
-      // The process that held the lease may have answered.
+      // The process that held the lease may have answered meanwhile.
       const { runnable } = await this.#openWork(taskId);
       if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
     };
@@ -357,7 +364,7 @@ export class LoopRunner {
   }
 }
 
-/** The command is on the log, but the row of the task could not be written. */
+/** Returns the error for a command that is on the log although the task's row could not be written. */
 function halfStored(task: string, offset: number, error: unknown): unknown {
   if (!(error instanceof RowsError) || error.code !== 'storage_full') return error;
   const message = `Cannot store the status of task ${task}: the storage of the server is full. The command is stored at offset ${offset}, and is handled when the operator has made room. A repeat with the same key has no further effect`;

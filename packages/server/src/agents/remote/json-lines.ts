@@ -2,7 +2,7 @@ import { type JsonValue, parseJson } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 
 interface LineLimits {
-  /** In bytes. */
+  /** The maximum length of a line in bytes. */
   readonly maxLineLength: number;
   readonly maxLines: number;
 }
@@ -10,12 +10,13 @@ interface LineLimits {
 const lineLimits: LineLimits = { maxLineLength: 8 * 2 ** 20, maxLines: 1_000_000 };
 
 interface LineCounts {
-  /** Number of lines that are not JSON. */
+  /** The number of lines that are not JSON. */
   unreadable: number;
 }
 
 /**
- * Yields the values of a body of JSON lines as they arrive. Invalid lines are skipped and counted.
+ * Yields the values of a body of JSON lines while it arrives. Lines that are not JSON are skipped and
+ * counted.
  */
 export async function* jsonLines(
   body: AsyncIterable<Uint8Array>,
@@ -34,7 +35,7 @@ export async function* jsonLines(
 
 const lineEnd = 10;
 
-/** Splits by bytes, so that a character in two chunks stays whole. */
+/** Splits a body into lines. It splits bytes and not text, because two chunks may share a character. */
 async function* splitLines(
   body: AsyncIterable<Uint8Array>,
   maxLineLength: number,
@@ -69,8 +70,8 @@ function answerTooLarge(what: string): ServerError {
 }
 
 /**
- * Detects lost and repeated lines if the agent numbers them: 1, 2, 3 and so on. Lines without
- * numbers are accepted.
+ * Detects lost and repeated lines if the agent numbers its lines 1, 2, 3 …. Lines without numbers are
+ * accepted.
  */
 export class LineSequence {
   #last = 0;

@@ -18,7 +18,8 @@ import {
 } from './remote-call.ts';
 
 /**
- * An agent of another process. An interrupt is sent as a call, because a signal cannot reach it.
+ * An agent of another process. An interrupt is sent to it as an HTTP call, because an abort signal works
+ * only inside a process.
  */
 export type RemoteAgent = (SyncAgent | AsyncAgent) & {
   readonly onInterrupt: (task: Task) => Promise<void>;
@@ -32,7 +33,10 @@ interface RemoteOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-/** Attempts to deliver an event, and the delay between them, which grows with each attempt. */
+/**
+ * The maximum number of attempts to deliver an event, and the delay between them in milliseconds. The delay
+ * grows with each attempt.
+ */
 const maxTries = 3;
 const retryMs = 1000;
 
@@ -87,8 +91,8 @@ async function callOnce(options: RemoteOptions, call: Call) {
 }
 
 /**
- * The agent may have received the event before the connection broke. It recognizes a repeated event
- * by its id.
+ * Calls the agent again until an event is delivered, up to `maxTries` times. The agent may have received
+ * the event before the connection broke. It recognizes a repeated event by its id.
  */
 async function retryUntilDelivered(
   call: () => Promise<void>,
@@ -138,8 +142,8 @@ async function* remoteUpdates(
 }
 
 /**
- * Converts a message of an agent that does not stream (a whole message, or only its content) to one
- * full update.
+ * Converts a message of an agent that does not stream to one full update. The agent sends a whole message,
+ * or only its content.
  */
 function toFullUpdates(message: unknown, index: number): readonly unknown[] {
   const fields = (message ?? {}) as JsonObject;

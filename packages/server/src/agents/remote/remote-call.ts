@@ -14,16 +14,16 @@ export interface RemoteEndpoint {
   /** The base URL of the agent. Calls go to `/api` below it. */
   readonly url: string;
   readonly key: string;
-  /** Decides which addresses the server connects to. */
+  /** Decides to which addresses the server may connect. */
   readonly network: AgentNetwork;
 }
 
 export interface RemoteLimits {
-  /** Maximum time until the response starts. Default: 60 s. */
+  /** Maximum time until the response starts, in milliseconds. Default: 60,000. */
   readonly answerTimeoutMs: number;
-  /** Maximum time between two chunks of a stream. Default: 300 s. */
+  /** Maximum time between two chunks of a stream, in milliseconds. Default: 300,000. */
   readonly idleTimeoutMs: number;
-  /** Maximum size of a response that does not stream. Default: 1 MiB. */
+  /** Maximum size of a response that does not stream, in bytes. Default: 1 MiB. */
   readonly maxBytes: number;
 }
 
@@ -48,9 +48,7 @@ interface RemoteAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Calls a remote agent. Redirects are refused, because the key is only for the registered agent.
- */
+/** Calls a remote agent. Redirects are refused, because only the registered agent may receive the key. */
 export async function callRemote(
   endpoint: RemoteEndpoint,
   request: RemoteRequest,
@@ -108,7 +106,7 @@ export async function resultOf(
   return resultIn(parsed.value);
 }
 
-/** Returns the result in a JSON-RPC envelope. Throws the error in it. */
+/** Returns the result in a JSON-RPC envelope. If the envelope contains an error, it throws that error. */
 export function resultIn(envelope: JsonValue): JsonValue {
   const { result = null, error = null } = (envelope ?? {}) as JsonObject;
   if (error === null || typeof error !== 'object') return result;
@@ -139,7 +137,7 @@ async function* guardedBody(
   }
 }
 
-/** Aborts a call that takes too long or that its caller aborted. */
+/** Aborts a call that takes too long. It also aborts the call when the caller's signal is aborted. */
 class CallGuard {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -169,7 +167,10 @@ class CallGuard {
     this.#cancel();
   }
 
-  /** Replaces errors of the connection, which do not help a user. */
+  /**
+   * Returns the error that the caller gets. Errors of the connection are replaced, because they do not help
+   * a user.
+   */
   translateError(error: unknown): unknown {
     if (this.#timeoutError !== undefined) return this.#timeoutError;
     if (this.#callerSignal?.aborted) return this.#callerSignal.reason;
@@ -178,7 +179,7 @@ class CallGuard {
   }
 }
 
-/** The connection broke. It is unknown what the agent did. */
+/** Thrown if the connection broke. It is unknown whether the agent has handled the call. */
 export class ConnectionLostError extends ServerError {
   constructor(cause: unknown) {
     const details = { reason: 'interrupted' };

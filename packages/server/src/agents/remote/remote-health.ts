@@ -14,11 +14,11 @@ interface HealthOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** Maximum size of a response, and number of agents that are checked at once. */
+/** The maximum size of a response in bytes, and the number of agents that are checked at the same time. */
 const maxBytes = 65_536;
 const concurrency = 16;
 
-/** Checks the health of remote agents periodically. */
+/** Checks the health of remote agents regularly. */
 export class RemoteHealth {
   readonly #options: HealthOptions;
   #cancel: () => void = () => {};

@@ -9,19 +9,25 @@ export type Authorize = (
   request: IncomingRequest,
 ) => RequestAccess | undefined | Promise<RequestAccess | undefined>;
 
-/** Asks the program who sent a request. Undefined: nobody whom it knows. */
+/**
+ * Calls the program's `authorize` and returns the user of a request. Returns undefined if the request is
+ * not authorized.
+ */
 export async function authorizedBy(
   authorize: Authorize | undefined,
   request: HttpRequest,
 ): Promise<RequestAccess | undefined> {
   const access = await authorize?.(incomingRequest(request));
-  // Programs without types return the falsy value of `isSignedIn && { user }`.
+  // Programs without types may return false, as in `isSignedIn && { user }`.
   return access ? checkedAccess(access) : undefined;
 }
 
 const accessFields: OptionNames<RequestAccess> = { user: true, scope: true, isReadOnly: true };
 
-/** A field that the server ignored, such as `isReadonly`, would give more than the program wanted. */
+/**
+ * Checks the object that `authorize` returned. Unknown fields are refused, because a misspelled
+ * `isReadonly` would otherwise give more rights than intended.
+ */
 function checkedAccess(given: object | string | number | boolean): RequestAccess {
   const { user, scope, isReadOnly = false } = given as Partial<RequestAccess>;
   const isKnown = typeof given === 'object' && findUnknownOption(given, accessFields) === undefined;
@@ -42,7 +48,7 @@ function isScope(scope: unknown): scope is Scope | undefined {
   return names.every((name) => typeof rest[name] === 'string');
 }
 
-/** What a user of the application may do. */
+/** Returns the rights of a user of the application. */
 export function grantOf({
   user,
   scope = { kind: 'user', user },
@@ -51,7 +57,7 @@ export function grantOf({
   return { scope, isReadOnly, expiresAt: null, isAgentKey: false };
 }
 
-/** A request as the functions of the program get it. */
+/** Returns the request in the form that the program's functions receive. */
 export function incomingRequest({
   method,
   url,

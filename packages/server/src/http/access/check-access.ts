@@ -9,7 +9,7 @@ import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
-/** Decides which requests the server accepts. */
+/** The rules by which the server accepts requests. */
 export interface AccessPolicy {
   /** Host names of the server, in addition to IP addresses and localhost. */
   readonly hosts: ReadonlySet<string>;
@@ -18,7 +18,7 @@ export interface AccessPolicy {
   readonly guessLimit: GuessLimit;
   readonly tokens: TokenStore;
   readonly closing: AbortSignal;
-  /** Authorizes requests without a token. Default: none is authorized. */
+  /** Authorizes requests without a token. Default: such requests are refused. */
   readonly authorize?: Authorize | undefined;
   /** Returns the client's address. Default: the other end of the connection. */
   readonly clientAddress?: ClientAddress | undefined;
@@ -29,8 +29,8 @@ export type ClientAddress = (request: IncomingRequest) => string | undefined;
 const retryAfterMs = 1000;
 
 /**
- * Checks host, origin, encoding, token and rate of a request, and throws if a check fails. A preflight
- * request of a browser needs no route: it is `answered` here.
+ * Checks host, origin, encoding, token and rate of a request. Throws if a check fails. A preflight request
+ * of a browser needs no route, so it is answered here, and the result is `answered`.
  */
 export async function checkAccess(
   exchange: HttpExchange,
@@ -59,7 +59,10 @@ export async function checkAccess(
   return 'allowed';
 }
 
-/** A read-only token can use no other method than GET. No GET route changes anything. */
+/**
+ * Throws if the caller may not use the route. A read-only token can use only GET, because no GET route
+ * changes anything.
+ */
 function checkRights(grant: Grant, method: string, route: Route | undefined): void {
   if (route?.access === 'all' && grant.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use a token for everything';
@@ -70,7 +73,7 @@ function checkRights(grant: Grant, method: string, route: Route | undefined): vo
   throw new ServerError('forbidden', message);
 }
 
-/** With two different hosts, a proxy in front of the server could use the other one. */
+/** Refuses a request that names two hosts, because a proxy in front of the server could use the other one. */
 function checkSingleHost({ hasSeveralHosts, url }: HttpRequest): void {
   if (!hasSeveralHosts && url.startsWith('/')) return;
   const message =
@@ -78,7 +81,7 @@ function checkSingleHost({ hasSeveralHosts, url }: HttpRequest): void {
   throw new ServerError('bad_request', message);
 }
 
-/** Compressed bodies are rejected, because their size after decompression is unknown. */
+/** Refuses compressed bodies, because their size after decompression is unknown. */
 function checkEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
   const message = 'Cannot accept a compressed body. Send it without content-encoding';
@@ -86,8 +89,8 @@ function checkEncoding(encoding: string | undefined): void {
 }
 
 /**
- * Authenticates the caller and counts the request. The rate limit applies per token, or per address
- * without a token.
+ * Authenticates the caller and counts the request. The rate limit applies per token, or per address if
+ * there is no token.
  */
 async function authorize(
   exchange: HttpExchange,
@@ -115,7 +118,10 @@ async function authorize(
   return fullGrant;
 }
 
-/** Without tokens, every user of this machine may do everything, and nobody else may do anything. */
+/**
+ * Throws if the request may come from another machine. A server without tokens serves only the users of
+ * this machine, and they may do everything.
+ */
 function assertLocal({ address, request }: HttpExchange, { clientAddress }: AccessPolicy): void {
   const senders = clientAddress === undefined ? forwardedFor(request.headers) : [];
   if ([address, ...senders].every(isThisMachine)) return;
@@ -129,8 +135,8 @@ function isThisMachine(address: string): boolean {
 }
 
 /**
- * The addresses for which a proxy on this machine says that it forwards the request. An address that
- * it does not tell is empty.
+ * Returns the addresses for which a proxy on this machine forwards the request, from the headers of the
+ * proxy. An address is empty if a header does not name it.
  */
 function forwardedFor(headers: IncomingHttpHeaders): readonly string[] {
   const listed = (name: string) => [headers[name] ?? []].flat().flatMap((text) => text.split(','));
@@ -151,7 +157,7 @@ function serverClosing({ response }: HttpExchange): ServerError {
 const maxTokenLength = 4096;
 
 /**
- * Finds what a token gives access to. An unknown token is rejected even if no token is required.
+ * Returns the rights that a token gives. Throws for an unknown token, even if the server requires no token.
  */
 async function findGrant(
   token: string,
@@ -172,11 +178,11 @@ function readToken(headers: IncomingHttpHeaders): string | undefined {
   const { authorization, 'x-agent-api-key': key } = headers;
   if (typeof key === 'string') return key;
   if (authorization === undefined) return undefined;
-  // Another scheme than Bearer counts as an invalid token, not as a missing one.
+  // A scheme other than Bearer counts as an invalid token, not as a missing token.
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
-/** The caller key of a token. The rate limit and open streams are counted by it. */
+/** Returns the key under which requests and open streams of a token are counted. */
 export function callerOfToken(id: string): string {
   return `token ${id}`;
 }

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { ServerError } from '../../contract/server-error.ts';
 
 /**
- * Rejects requests for host names that are not the server's own. This prevents DNS rebinding, by
- * which a foreign web page reaches a local server. IP addresses are accepted, because they cannot
- * be rebound.
+ * Refuses requests for host names that do not belong to the server. This prevents DNS rebinding, an attack
+ * in which a foreign web page reaches a local server. IP addresses are accepted, because they cannot be
+ * rebound.
  */
 export function checkHost(host: string | undefined, named: ReadonlySet<string>): void {
   if (host === undefined)
@@ -16,7 +16,7 @@ export function checkHost(host: string | undefined, named: ReadonlySet<string>):
   throw new ServerError('misdirected', message);
 }
 
-/** The host name without the port. Undefined if the header is not a valid host. */
+/** Returns the host name without the port. Returns undefined if the header is not a valid host. */
 function hostName(host: string): string | undefined {
   const form = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
   const [, name] = form.exec(host) ?? [];
@@ -31,7 +31,7 @@ function isLocal(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** True if only this machine can reach a server that listens on this host. */
+/** Returns whether only this machine can reach a server that listens on this host. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return isLocal(name) || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
@@ -40,23 +40,23 @@ export function isLoopback(host: string): boolean {
 interface OriginRequest {
   readonly origin: string | undefined;
   readonly host: string | undefined;
-  /** The header `sec-fetch-site`. Browsers set it; a page cannot change it. */
+  /** The header `sec-fetch-site`. Browsers set it, and a page cannot change it. */
   readonly site: string | string[] | undefined;
-  /** True for the files of the page and for health checks. Links from other pages may open them. */
+  /** True for the files of the page and for health checks. Links on other pages may open them. */
   readonly isPublic: boolean;
 }
 
 /**
- * Returns the CORS headers for an allowed origin. Rejects other origins, except the server's own.
- * A request without an origin that a browser sends for another page, such as the source of an
- * image, is rejected too.
+ * Returns the CORS headers for an allowed origin. Refuses all other origins except the server's own. Some
+ * requests that a browser sends for another page have no origin, for example for an image. They are refused
+ * too.
  */
 export function checkOrigin(
   { origin, host, site, isPublic }: OriginRequest,
   allowed: ReadonlySet<string>,
 ): Readonly<Record<string, string>> {
   const isOwn = origin === undefined || isSameOrigin(origin, host);
-  // `none` is an address that the user typed. Programs other than browsers send no such header.
+  // `none` means that the user typed the address. Programs other than browsers do not send this header.
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none';
   if (isOwn && (isOwnSite || (isPublic && origin === undefined))) return {};
   if (origin === undefined || !allowed.has(origin)) {
@@ -70,7 +70,7 @@ export function checkOrigin(
   };
 }
 
-/** Headers of the answer to a CORS preflight request. */
+/** The headers of the answer to a CORS preflight request. */
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':

@@ -7,7 +7,7 @@ interface Bucket {
   at: number;
 }
 
-/** Maximum number of callers in memory. The least recent caller is removed first. */
+/** Maximum number of callers in memory. The least recently used one is removed first. */
 const maxCallers = 10_000;
 
 interface Rate {
@@ -15,7 +15,7 @@ interface Rate {
   readonly burst: number;
 }
 
-/** A token bucket per caller. */
+/** Limits the rate of requests, with one token bucket per caller. */
 export class RateLimit {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #perMs: number;
@@ -51,8 +51,8 @@ export class RateLimit {
 }
 
 /**
- * Limits how often an address can send tokens that are wrong. Valid tokens are not affected, so a
- * guesser behind the same proxy does not lock others out.
+ * Limits how often an address can send wrong tokens. Valid tokens are not affected. If an attacker uses the
+ * same proxy as others, the others can still use the server.
  */
 export class GuessLimit {
   readonly #failures: RateLimit;
@@ -67,7 +67,7 @@ export class GuessLimit {
   }
 }
 
-/** Sorts the entry last, and removes the first one if there are too many. */
+/** Moves the entry to the end of the map. If the map is too large, it removes the first entry. */
 function putNewest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -78,7 +78,10 @@ function putNewest<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-/** One customer has a whole /64 of IPv6, so its addresses count as one. */
+/**
+ * Returns the network that counts as one caller. For IPv6 it is the /64 network, because one customer has
+ * all addresses of a /64.
+ */
 function networkOf(address: string): string {
   const ipv4 = address.replace(/^::ffff:/i, '');
   if (isIPv4(ipv4)) return ipv4;

@@ -6,21 +6,24 @@ import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
 import { markKeyRevoked } from '../../stores/agent-keys.ts';
 import { fromTokenRow, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
 
-/** Minimum length of an operator token: 32 hexadecimal digits are 128 random bits. */
+/** Minimum length of an operator token. 32 hexadecimal digits are 128 random bits. */
 const minTokenLength = 32;
-/** A repeated word or a row of equal characters has few different characters; a random text has not. */
+/**
+ * Minimum number of different characters in an operator token. A repeated word has fewer, and a random text
+ * has more.
+ */
 const minDifferentCharacters = 8;
 const maxTokenLength = 4096;
 
-/** A token as clients see it, without its text. */
+/** A token in the form that clients receive, without its secret text. */
 export type TokenInfo = Omit<StoredToken, 'isGuarded'>;
 
-/** What a new token should give access to. */
+/** The rights that a new token should have. */
 interface TokenRequest {
   readonly scope: Scope;
   readonly label?: string | null;
   readonly isReadOnly?: boolean;
-  /** Lifetime in milliseconds. Default: that of the token that requests it. */
+  /** The lifetime in milliseconds. Default: the remaining lifetime of the token that requests the new one. */
   readonly lifetimeMs?: number | undefined;
 }
 
@@ -35,7 +38,7 @@ export function createToken(): string {
   return `mr_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Issues, finds and revokes tokens. The store keeps only the SHA-256 hash of a token. */
+/** Issues, finds and revokes tokens. The row store contains only the SHA-256 hash of a token. */
 export class TokenStore {
   readonly #rows: Rows;
   readonly #clock: Pick<Clock, 'now'>;
@@ -54,8 +57,8 @@ export class TokenStore {
   }
 
   /**
-   * Creates a token. The caller sees its text only this once. A token never has more rights than
-   * the one that requests it.
+   * Creates a token. Only this call returns its text. A token never has more rights than the token that
+   * requests it.
    */
   async issue(request: TokenRequest, issuer: Grant): Promise<TokenInfo & { token: string }> {
     const { scope, label = null, isReadOnly = false } = request;
@@ -70,17 +73,24 @@ export class TokenStore {
     return { token, ...stored, createdAt };
   }
 
-  /** What an operator token gives access to. Undefined if it is none. Needs no store. */
+  /**
+   * Returns the rights of an operator token. Returns undefined for any other token. It does not read the
+   * row store.
+   */
   operatorGrant(token: string): Grant | undefined {
     const hash = hashOf(token);
-    // Compares with all of them, so that the time does not reveal which one matched.
+    // The hash is compared with all operator tokens, so that the duration does not reveal which one
+    // matched.
     let isOperator = false;
     for (const operator of this.#operators)
       isOperator = timingSafeEqual(operator, hash) || isOperator;
     return isOperator ? fullGrant : undefined;
   }
 
-  /** What an issued token gives access to. Undefined if it is unknown, expired or not accepted. */
+  /**
+   * Returns the rights of an issued token. Returns undefined if the token is unknown, expired or not
+   * accepted.
+   */
   async issuedGrant(token: string): Promise<Grant | undefined> {
     const hash = hashOf(token);
     const row = await this.#rows.get('tokens', hash.toString('hex'));
@@ -89,7 +99,7 @@ export class TokenStore {
     return stored && this.#isValid(stored) ? stored : undefined;
   }
 
-  /** The tokens that are valid now. Tokens that have ended are deleted. */
+  /** Returns the tokens that are valid now. Expired tokens are deleted. */
   async list(): Promise<readonly TokenInfo[]> {
     const rows = await this.#rows.list('tokens', { limit: 1000 });
     const valid: TokenInfo[] = [];
@@ -101,7 +111,7 @@ export class TokenStore {
     return valid;
   }
 
-  /** Revokes a token. The key of an agent never becomes valid again. */
+  /** Revokes a token. If it is the key of an agent, this key never becomes valid again. */
   async revoke(id: string): Promise<boolean> {
     const row = await this.#rows.get('tokens', id);
     const stored = row && fromTokenRow(row);
@@ -128,7 +138,7 @@ export class TokenStore {
   }
 }
 
-/** The public id of a token: its hash. */
+/** Returns the public id of a token, which is its hash. */
 export function tokenId(token: string): string {
   return hashOf(token).toString('hex');
 }
@@ -137,7 +147,7 @@ function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** A token that requests another one can give it at most its own remaining time. */
+/** Returns when a new token expires. A token cannot give another token more time than it has itself. */
 function expiryWithin(issuer: Grant, lifetimeMs: number | undefined, now: number): number | null {
   if (lifetimeMs === undefined) return issuer.expiresAt;
   const wanted = now + lifetimeMs;
@@ -160,7 +170,7 @@ function assertOperatorTokens(tokens: readonly string[]): void {
   }
 }
 
-/** The message never contains the token. */
+/** Returns the error for an operator token that is too weak. The message never contains the token. */
 function weakToken(why: string): ServerError {
   const message = `Cannot use this operator token: ${why}. Create one with createToken(), or with: openssl rand -hex 32`;
   return new ServerError('invalid', message);

@@ -2,9 +2,9 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { Server } from '../../create-server.ts';
 
 /**
- * Serves a server's routes in a Fastify app, below the `prefix` of the registration. Hooks of the app
- * run before the checks of the server. Hooks that change a response have no effect on these routes,
- * because the server writes to the connection itself.
+ * Serves the routes of a server in a Fastify app, below the `prefix` of the registration. Hooks of the app
+ * run before the checks of the server. Hooks that change a response have no effect on these routes, because
+ * the server writes directly to the connection.
  *
  * @example
  * ```ts
@@ -15,7 +15,7 @@ import type { Server } from '../../create-server.ts';
 export function fastifyPlugin(server: Pick<Server, 'handler'>): FastifyPluginAsync {
   return async (app) => {
     const handle = server.handler({ basePath: app.prefix });
-    // The server reads the body itself, with its own limits. This concerns only these routes.
+    // The server reads the body with its own limits. This line affects only these routes.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.all('/*', (request, reply) => {

@@ -12,7 +12,7 @@ interface NodeListenerOptions {
   readonly closing: AbortSignal;
 }
 
-/** The sockets of a server that listens on a port of its own. */
+/** Listens for HTTP requests on a port of the server. */
 export class NodeListener {
   readonly #options: NodeListenerOptions;
   readonly #servers: Server[] = [];
@@ -23,15 +23,16 @@ export class NodeListener {
   }
 
   /**
-   * Listens, and returns the port. `localhost` has an address of IPv4 and one of IPv6, and clients use
-   * either, so the server listens on both.
+   * Starts to listen and returns the port. `localhost` has an IPv4 address and an IPv6 address, and clients
+   * use either. The server therefore listens on both.
    */
   async listen(port: number, host: string): Promise<number> {
     const [first = host, ...others] = host === 'localhost' ? await addressesOf(host) : [host];
     const chosen = await this.#listenOn(port, first);
     for (const address of others)
       await this.#listenOn(chosen, address).catch((error: unknown) => {
-        // The port may be in use at the other address, or the machine may not have this address.
+        // The port may be in use at the second address, or the machine may not have this address. Both are
+        // allowed.
         if (!/^EADDR|^EAFNOSUPPORT/.test(String((error as NodeJS.ErrnoException).code)))
           throw error;
       });
@@ -50,12 +51,15 @@ export class NodeListener {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Node's HTTP server is loaded here, because other entrances run where it does not exist. */
+  /**
+   * Creates a server of Node. The module is imported here, because it does not exist in the runtimes of
+   * other entrances.
+   */
   async #createServer(): Promise<Server> {
     const { limits, onRequest, closing } = this.#options;
     const { createServer } = await import('node:http');
     const server = createServer({
-      // The access check rejects requests without a host.
+      // The access check refuses requests without a host, so Node does not have to.
       requireHostHeader: false,
       maxHeaderSize: limits.maxHeaderBytes,
       requestTimeout: limits.requestTimeoutMs,
@@ -64,8 +68,8 @@ export class NodeListener {
       connectionsCheckingInterval: checkIntervalMs(limits),
     });
     server.maxConnections = limits.maxConnections;
-    // Closes connections whose last response ends during shutdown. They would wait for a request
-    // that is rejected.
+    // Closes a connection during shutdown when its last response ends. Otherwise the connection would wait
+    // for another request, which would be refused.
     const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
     server.on('request', (request, response) => {
       response.once('close', closeIdle);
@@ -75,13 +79,13 @@ export class NodeListener {
     return server;
   }
 
-  /** Stops listening, and resolves when all connections are closed. Idle ones are closed at once. */
+  /** Stops listening. Resolves when all connections are closed. Idle connections are closed at once. */
   async close(): Promise<void> {
     for (const unused of this.#unusedConnections) unused.close();
     await Promise.all(this.#servers.map(closeServer));
   }
 
-  /** Closes connections whose requests are not answered. */
+  /** Closes all connections, including those whose requests are not answered yet. */
   closeAllConnections(): void {
     for (const server of this.#servers) server.closeAllConnections();
   }
@@ -99,7 +103,7 @@ async function addressesOf(host: string): Promise<readonly string[]> {
   return [...new Set(found.map(({ address }) => address))];
 }
 
-/** How often Node checks for requests that exceed their timeout. */
+/** Returns how often Node checks for requests that exceed their timeout, in milliseconds. */
 function checkIntervalMs({ headersTimeoutMs, requestTimeoutMs }: HttpLimits): number {
   return Math.max(10, Math.min(1000, headersTimeoutMs / 2, requestTimeoutMs / 2));
 }

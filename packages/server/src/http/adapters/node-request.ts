@@ -3,15 +3,15 @@ import type { HttpRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
 
-/** A request of Node, possibly after other code of the framework has handled it. */
+/** A request of Node. Code of a framework may have changed it. */
 type FrameworkRequest = IncomingMessage & {
-  /** Set by Express and others: the URL before the framework removed the path of a mount point. */
+  /** The URL before the framework removed the path of a mount point. Express and others set it. */
   readonly originalUrl?: unknown;
-  /** Set by body parsers. */
+  /** The parsed body. Body parsers set it. */
   readonly body?: unknown;
 };
 
-/** Converts a request of Node. */
+/** Converts a request of Node to the form that all entrances use. */
 export function fromNodeRequest(source: IncomingMessage, basePath: string): HttpRequest {
   const { originalUrl, body } = source as FrameworkRequest;
   const { method = 'GET', headers, rawHeaders, socket } = source;
@@ -19,7 +19,7 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
   const url = basePath !== '' && typeof originalUrl === 'string' ? originalUrl : rawUrl;
   const length = headers['content-length'];
   const hasLength = length !== undefined && length !== '0';
-  // A parser has read the body already. Some parsers set an empty object if there was none.
+  // A body parser has already read the body. Some parsers set an empty object if there was no body.
   const parsed = source.readableEnded && body !== undefined ? toBytes(body) : undefined;
   let headBytes = rawUrl.length;
   for (const text of rawHeaders) headBytes += text.length + 2;
@@ -36,7 +36,7 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
   };
 }
 
-/** The body as bytes, after a parser of the framework has read it. */
+/** Returns the bytes of a body that a parser of the framework has read. */
 function toBytes(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
@@ -69,13 +69,13 @@ function readStream(
     source.off('end', onEnd);
     source.off('close', onLost);
     signal.removeEventListener('abort', onAbort);
-    // The rest of a refused body is discarded. The listener for errors stays, because a connection
-    // can still break.
+    // The rest of a refused body is discarded. The error listener stays, because the connection can still
+    // break.
     source.resume();
   });
 }
 
-/** The client disconnected. The server did not fail. */
+/** Returns the error for a client that disconnected. The server itself did not fail. */
 function connectionLost(): ServerError {
   const message = 'Cannot read the body: the connection closed before its end';
   return new ServerError('bad_request', message);

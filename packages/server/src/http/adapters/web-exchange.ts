@@ -3,7 +3,10 @@ import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
 
-/** Converts a request of the Fetch API. Its connection is unknown, and so is the client's address. */
+/**
+ * Converts a request of the Fetch API to the form that all entrances use. The client's address is unknown,
+ * because there is no connection.
+ */
 export function fromWebRequest(source: Request, basePath: string): HttpRequest {
   const { method, body } = source;
   const { pathname, search, host } = new URL(source.url);
@@ -16,7 +19,7 @@ export function fromWebRequest(source: Request, basePath: string): HttpRequest {
   headers['host'] ??= host;
   return {
     ...{ method, url: `${pathname}${search}`, basePath, headers, headBytes, source },
-    // `Headers` joins repeated headers. The result is not a valid host name.
+    // `Headers` joins repeated headers into one value, which is not a valid host name and is refused later.
     hasSeveralHosts: false,
     hasBody: body !== null,
     address: 'unknown',
@@ -64,18 +67,20 @@ function bodyLost(): ServerError {
   return new ServerError('bad_request', message);
 }
 
-/** Bytes that wait in a response before `write` returns false, as in Node. */
+/** If this many bytes wait in a response, `write` returns false, as in Node. */
 const highWaterMark = 16_384;
 /** Statuses whose responses cannot have a body. */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
-/** Nobody receives this status: the client has disconnected before the response began. */
+/**
+ * The status of a response that was never sent, because the client disconnected before the response began.
+ */
 const clientClosedStatus = 499;
 
 /**
- * A response that becomes a `Response`. A body that is written at once becomes its bytes. Otherwise
- * the body is a stream, and its reader sets the pace: `write` returns false while
- * `highWaterMark` bytes wait. If the reader cancels it, or the request is aborted, the response
- * closes.
+ * A response that becomes a `Response` of the Fetch API. If the body is written at once, it becomes bytes.
+ * Otherwise the body is a stream. `write` returns false while `highWaterMark` bytes wait for the reader. If
+ * the reader cancels the stream, or the request is aborted, the response closes. This is not an error,
+ * because frameworks abort the request when the client has left.
  */
 export class WebResponse extends EventEmitter implements HttpResponse {
   /** Resolves when the response begins. */
@@ -93,7 +98,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
 
   constructor(signal: AbortSignal) {
     super();
-    // Each viewer and limit listens. Their number does not grow.
+    // Each viewer and each limit adds a listener. Their number is small, so Node's warning is off.
     this.setMaxListeners(0);
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
@@ -125,7 +130,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   }
 
   setHeader(name: string, value: string): void {
-    // The framework that has the connection decides how long it is used.
+    // The framework owns the connection and decides how long it is used, so this header is left out.
     if (name !== 'connection') this.#headers.set(name, value);
   }
 
@@ -169,6 +174,9 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     if (this.#controller === undefined) {
       this.#statusCode = clientClosedStatus;
       this.#begin(null);
+    } else if (this.#signal.aborted) {
+      // The client has left, so nobody misses the rest. Hono prints any error of a body.
+      this.#controller.close();
     } else {
       const message =
         'Cannot send the rest of the response: the server disconnected. Request it again';
@@ -177,7 +185,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     this.#close();
   }
 
-  /** Begins a response whose body is a stream. */
+  /** Begins a response whose body is a stream, and returns the controller of the stream. */
   #open(): ReadableStreamDefaultController<Uint8Array> {
     if (this.#controller !== undefined) return this.#controller;
     const pull = () => this.#onPull();
@@ -185,7 +193,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     const strategy = new ByteLengthQueuingStrategy({ highWaterMark });
     const body = new ReadableStream<Uint8Array>({ start: this.#onStart, pull, cancel }, strategy);
     this.#begin(body);
-    // `start` is called synchronously.
+    // `start` was called synchronously, so the controller is set.
     return this.#controller as unknown as ReadableStreamDefaultController<Uint8Array>;
   }
 
@@ -196,7 +204,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     this.#resolve(new Response(isBodiless ? null : body, { status, headers: this.#headers }));
   }
 
-  /** The reader wants more. */
+  /** Called when the reader wants more bytes. */
   #onPull(): void {
     if (this.#isEnding) return this.#closeIfRead();
     if (!this.#needsDrain) return;
@@ -204,7 +212,10 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     this.emit('drain');
   }
 
-  /** Closing waits until everything was read, so that `close` means the same as for a socket. */
+  /**
+   * Closes the response only after everything was read. The event `close` then means the same as for a
+   * socket.
+   */
   #closeIfRead(): void {
     if (this.#isClosed || this.writableLength > 0) return;
     this.#controller?.close();
@@ -226,7 +237,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#signal.removeEventListener('abort', this.#onAbort);
-    // After the current caller, as Node does.
+    // The event is emitted after the current caller has finished, as in Node.
     queueMicrotask(() => this.emit('close'));
   }
 }

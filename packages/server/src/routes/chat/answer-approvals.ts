@@ -21,7 +21,7 @@ type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 
 /**
  * Submits the user's answers to pending approvals, and the outputs of tools that the client ran. Returns
- * the stream that continues their message.
+ * the stream that continues the message with these calls.
  */
 export async function answerApprovals(
   { taskId, id }: Chat,
@@ -42,7 +42,8 @@ export async function answerApprovals(
   const ran = new Set(outputs.map(({ callId }) => callId));
   const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
   const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
-  // A repeated answer continues the message. Another answer than the one that counts is refused.
+  // If an answer is repeated, the message continues. If it differs from the answer on the log, it is
+  // refused.
   for (const answer of answers)
     if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
   for (const { callId, output, error } of outputs) {
@@ -71,7 +72,10 @@ function isPending({ asked, awaited }: FoldState, calls: ReadonlySet<string>): b
   return [...asked, ...awaited].some(({ toolCallId }) => calls.has(toolCallId));
 }
 
-/** The client continues the message that it has, so the last step is sent again from its start. */
+/**
+ * Returns the chunks that send the last step again from its start. The client then continues the message
+ * that it already has.
+ */
 function restateFrom(
   fold: FoldState,
   answers: readonly ApprovalAnswer[],

@@ -5,7 +5,10 @@ import { closedObject } from '../../contract/closed-object.ts';
 import { jsonValueSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 
-/** Parts have more fields, which differ between versions of the AI SDK. The server ignores them. */
+/**
+ * A part of a message. It can have more fields, which differ between versions of the AI SDK. The server
+ * ignores them.
+ */
 const part = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
@@ -18,7 +21,7 @@ const part = z.looseObject({
     .optional(),
 });
 
-/** Names must be printable and at most 200 characters long. */
+/** A name: printable characters, at most 200. */
 const name = z
   .string()
   .min(1)
@@ -28,7 +31,7 @@ const name = z
 const message = closedObject({
   id: name.optional(),
   role: z.enum(['system', 'user', 'assistant']),
-  /** Data that the page keeps with the message. The server does not read it. */
+  /** Data that the page stores with the message. The server ignores it. */
   metadata: jsonValueSchema.optional(),
   parts: checkedList(part, 10_000),
 });
@@ -43,8 +46,8 @@ export const chatParams = z.object({ agent_name: name });
 export const chatIdParams = z.object({ agent_name: name, chat_id: name });
 
 /**
- * The request body of the AI SDK's chat transport. Only the last message is read, because the task
- * stores the earlier ones.
+ * The request body of the AI SDK's chat transport. The server reads only the last message, because the task
+ * contains the earlier ones.
  */
 export const chatBodySchema = closedObject({
   /** The chat id. It is the name of the task. */
@@ -58,19 +61,22 @@ type ChatBody = z.output<typeof chatBodySchema>;
 
 /** The new input in a chat request. */
 export type ChatInput =
-  /** A message of the user, new or to be answered again. */
+  /** A message of the user. It is new, or it must be answered again. */
   | {
       readonly kind: 'message';
       readonly id: string | undefined;
       readonly text: string;
       readonly isRegenerate: boolean;
     }
-  /** Answers to pending approvals, outputs of tools that the client ran, and the message with them. */
+  /**
+   * Answers to pending approvals and outputs of tools that the client ran. `messageId` is the message that
+   * contains them.
+   */
   | {
       readonly kind: 'answers';
       readonly messageId: string | undefined;
       readonly answers: readonly ApprovalAnswer[];
-      /** The outputs of all calls in the message. Most of them are from the server. */
+      /** The outputs of all calls in the message. The server itself produced most of them. */
       readonly outputs: readonly ClientOutput[];
     };
 
@@ -81,7 +87,7 @@ export interface ApprovalAnswer {
   readonly reason: string | undefined;
 }
 
-/** The result of a tool in the client's message. */
+/** The output of a tool in the client's message. */
 interface ClientOutput {
   readonly callId: string;
   readonly output?: JsonValue | undefined;
@@ -102,7 +108,7 @@ export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   return { kind: 'answers', messageId: last?.id, answers, outputs };
 }
 
-/** The request has nothing that the agent waits for. */
+/** Returns the error for a request that contains no new input. */
 export function noInput(): ServerError {
   const message =
     'Cannot find new input in this chat: its last message is not from the user, answers no approval and has no output of a tool that waits for the client. Send one of these as the last message';

@@ -1,8 +1,7 @@
-import { type FoldState, type ItemState, toArray } from '@millrace/core';
-import { isStepItem, messageId, restateMessage } from '@millrace/core/streams';
+import { readUIMessages } from '@millrace/agent';
+import { restateMessage } from '@millrace/core/streams';
 import { z } from 'zod';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
-import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
 import { answerApprovals } from './answer-approvals.ts';
 import {
   chatBodySchema,
@@ -20,21 +19,22 @@ const reply = z.string();
 const replyType = 'text/event-stream';
 
 /**
- * Routes for the AI SDK's `useChat`, at the paths that its default transport uses: `useChat({ id,
+ * Routes for the AI SDK's `useChat`. They have the paths that its default transport uses: `useChat({ id,
  * resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
  *
  * - The chat id is the name of its task. The first message creates the task.
- * - A message with a known id returns the existing answer. A changed message is rejected.
- * - `GET /agents/name/helper/chat/{id}` returns all messages for `useChat({ messages })`. Use it
- *   after a reload, or if the answer finished while the connection was lost.
+ * - If the id of a message was used before, the existing answer is returned. A changed message with the
+ *   same id is rejected.
+ * - `GET /agents/name/helper/chat/{id}` returns all messages for `useChat({ messages })`. Use it after a
+ *   reload, or if the answer finished while the connection was lost.
  * - A disconnect does not stop the agent. To stop it, send `{ "type": "abort" }` to
  *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
- * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the
- *   first one.
- * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the
- *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
- * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the
- *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
+ * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the first
+ *   one.
+ * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the chat
+ *   has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
+ * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the chat has
+ *   `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
  */
 export const chatRoutes: readonly Route[] = [
   route({
@@ -67,9 +67,7 @@ export const chatRoutes: readonly Route[] = [
     async handle({ params }, context) {
       const name = { agentName: params.agent_name, chatId: params.chat_id };
       const chat = await findChat(name, context);
-      if (chat === undefined) return { messages: [] };
-      const { fold } = await readChat(context.log, emptyChat(chat.taskId));
-      return { messages: chatMessages(fold) };
+      return { messages: chat ? await readUIMessages(context.log, chat.taskId) : [] };
     },
   }),
   route({
@@ -92,8 +90,8 @@ export const chatRoutes: readonly Route[] = [
 ];
 
 /**
- * Streams the current message from its start, also while it waits for an approval. Undefined if
- * there is none.
+ * Streams the current message from its start, even if it waits for an approval. Returns undefined if no
+ * message is open.
  */
 async function resumeChat(
   { taskId }: Chat,
@@ -101,26 +99,4 @@ async function resumeChat(
 ): Promise<AnswerStream | undefined> {
   const from = await readChat(log, emptyChat(taskId));
   return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
-}
-
-/** All messages of a chat. A message that the user sent during an answer is part of that answer. */
-function chatMessages(fold: FoldState): readonly UiMessage[] {
-  const begun = new Set<ItemState['run']>();
-  return toArray(fold.items).flatMap((item): readonly UiMessage[] => {
-    const { run } = item;
-    if (run !== undefined && begun.has(run)) return [];
-    if (isStepItem(item) && run !== undefined) {
-      begun.add(run);
-      return [answerOf({ ...fold, run })];
-    }
-    const parts = item.parts.flatMap(({ part }) =>
-      part?.kind === 'text' ? { type: 'text', text: part.text } : [],
-    );
-    return item.kind === 'user' && parts.length > 0 ? [{ id: item.id, role: 'user', parts }] : [];
-  });
-}
-
-/** The message of any run, restated as if it were still open. */
-function answerOf(fold: FoldState): UiMessage {
-  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }

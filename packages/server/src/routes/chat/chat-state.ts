@@ -11,15 +11,15 @@ import type { Log } from '@millrace/log';
 import { historyGap } from '../../stream/history.ts';
 
 /**
- * The state of a chat. A parked run and the runs that continue it count as one run, because they
- * are one message for the AI SDK.
+ * The state of a chat. A parked run and the runs that continue it count as one run, because the AI SDK
+ * shows them as one message.
  */
 export interface ChatState {
   readonly fold: FoldState;
-  /** The offset to continue reading from. The offset of `fold` moves only with whole batches. */
+  /** The offset from which reading continues. The offset of `fold` changes only after a whole batch. */
   readonly through: number;
   readonly isParked: boolean;
-  /** Commands that wait, in order of arrival. */
+  /** The queued commands, in the order in which they arrived. */
   readonly queue: readonly QueuedCommand[];
 }
 
@@ -38,7 +38,7 @@ export function emptyChat(taskId: string): ChatState {
   return { fold: emptyState(sessionId(taskId)), through: 0, isParked: false, queue: [] };
 }
 
-/** Applies a batch. Reading can continue from the state after any step. */
+/** Adds a batch to the state. Reading can continue from the state after any step. */
 export function foldChat(
   state: ChatState,
   batch: Batch,
@@ -65,7 +65,7 @@ export function foldChat(
   return { state: { ...before, fold: folder.state, through: folder.state.through }, steps };
 }
 
-/** Reads the log to its current end. */
+/** Reads the log up to its current end and returns the new state. */
 export async function readChat(
   log: Log,
   from: ChatState,

@@ -64,8 +64,8 @@ async function readHistory(
 }
 
 /**
- * Rejects messages while an approval is pending. The message would wait in the queue, invisible to
- * the user.
+ * Throws if an approval is pending. Otherwise the message would wait in the queue, and the user would not
+ * see it.
  */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
   const { asked, awaited } = fold;
@@ -77,7 +77,10 @@ function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState
   throw new ServerError('bad_state', message, { task });
 }
 
-/** Only the last message can be answered again, because the task keeps everything. */
+/**
+ * Throws unless this is the last message. Earlier messages cannot be answered again, because the task keeps
+ * everything after them.
+ */
 function assertLastMessage(
   { id, taskId: task }: Chat,
   text: string,
@@ -98,14 +101,15 @@ function messageChanged({ id, taskId: task }: Chat): ServerError {
 }
 
 /**
- * Sends to a sync agent. With a known key the agent does not run again, and the log has the answer.
+ * Sends a message to a sync agent. If the key was used before, the agent does not run again, because the
+ * log has the answer.
  */
 async function sendToSync(
   { taskId: task_id, agentId }: Chat,
   { key, content, before, isKnown }: OutgoingMessage,
   { service, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  // Resolves when the run has started. The run continues without a reader.
+  // The call resolves when the run has started. The run continues even if nobody reads it.
   const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, { key, trace });
   return {
     from: isKnown ? emptyChat(task_id) : before,
@@ -113,7 +117,10 @@ async function sendToSync(
   };
 }
 
-/** Sends to an agent loop or an async agent as a command on the log. A known key has no effect. */
+/**
+ * Sends a message to an agent loop or an async agent, as a command on the log. If the key was used before,
+ * nothing is stored.
+ */
 async function sendToQueue(
   chat: Chat,
   { key, content, before }: OutgoingMessage,
@@ -130,8 +137,9 @@ async function sendToQueue(
 }
 
 /**
- * An agent loop consumes the message when its run reaches it. An async agent consumes it after
- * handling it, so its run is the one that starts while the message is first in the queue.
+ * Returns whether a step starts the answer to the message. An agent loop consumes the message when its run
+ * reaches it. An async agent consumes the message after handling it. Its run starts while the message is
+ * first in the queue.
  */
 function isAnswerStart(
   { kind, taskId }: Chat,
@@ -147,7 +155,10 @@ function isAnswerStart(
     : fact?.type === 'run_started' && before.queue[0] === command;
 }
 
-/** After these stop reasons, queued messages wait until the next message arrives. */
+/**
+ * Throws if the previous run ended with one of these reasons. Queued messages then wait until the next
+ * message arrives.
+ */
 function assertContinues(taskId: string, reason: string): void {
   if (!['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason)) return;
   const message = `Cannot answer in task ${taskId} now: the previous run ended (${reason}). The message is queued and is answered together with the next one`;
@@ -157,20 +168,20 @@ function assertContinues(taskId: string, reason: string): void {
 /** A message for an agent. */
 interface OutgoingMessage {
   readonly content: Content;
-  /** Idempotency key. Undefined if every request counts. */
+  /** The idempotency key. Undefined if the message must be sent even if it is the same as before. */
   readonly key: string | undefined;
   /** True if the key was used before. */
   readonly isKnown: boolean;
-  /** The state of the chat before the message. */
+  /** The state of the chat before the message was sent. */
   readonly before: ChatState;
 }
 
-/** The last message of the user. */
+/** Returns the last message of the user. */
 function lastUserItem({ items }: FoldState): ItemState | undefined {
   return toArray(items).findLast(({ kind }) => kind === 'user');
 }
 
-/** The message that a sync agent received with this key. */
+/** Returns the message that a sync agent received with this key. */
 function itemWithKey({ items }: FoldState, key: string): ItemState | undefined {
   return toArray(items).find(({ metadata }) => metadata?.['key'] === key);
 }
@@ -180,7 +191,7 @@ function textOfItem(item: ItemState | undefined): string | undefined {
   return texts?.join('\n');
 }
 
-/** The text of a queued message or event. Undefined if it has no text. */
+/** Returns the text of a queued message or event. Returns undefined if it has no text. */
 function textOfCommand({ type, items, content }: JsonObject): string | undefined {
   if (type === 'event') return textOf(content, 'content');
   if (type !== 'message' || !Array.isArray(items)) return undefined;

@@ -17,27 +17,30 @@ import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
-/** One answer in a chat, from a given state to its end. */
+/** Describes one answer in a chat, from a given state to its end. */
 export interface AnswerStream {
-  /** The state to continue reading from. */
+  /** The state from which reading continues. */
   readonly from: ChatState;
   /**
-   * Chunks to send first. Without them, the answer is restated at the step for which `isStart` is
-   * true.
+   * Chunks to send first. Default: all chunks of the answer up to the step for which `isStart`
+   * returns true.
    */
   readonly opening?: readonly UiChunk[] | undefined;
-  /** Steps are skipped until this returns true. Throws if no answer will come. */
+  /**
+   * Returns true for the first step to send. Earlier steps are skipped. Throws if there will be no answer.
+   * Default: starts at once.
+   */
   readonly isStart?: ((step: ChatStep) => boolean) | undefined;
   /**
-   * Calls that were just answered. They may still be pending in the log, but the stream does not
-   * stop for them.
+   * The calls that were just answered. They may still be pending on the log, but the stream does not stop
+   * for them.
    */
   readonly answeredCalls?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Streams an answer in the AI SDK's format. The stream ends with the message, or when it waits for
- * an approval.
+ * Streams an answer in the AI SDK's format. The stream ends when the message is complete, or when it waits
+ * for an approval.
  */
 export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
   const { log, clock, closing, toServerError } = context;
@@ -78,7 +81,8 @@ async function* chunksOf(
   if (opening !== undefined) yield opening;
   const wasAnswered = ({ toolCallId }: Pick<AskedApproval, 'toolCallId'>) =>
     answeredCalls.has(toolCallId);
-  // If the stream ended before the log has the answers, the client would send them again and again.
+  // The stream must not end before the answers are on the log. Otherwise the client would send them again
+  // and again.
   const isWaiting = ({ fold }: ChatState) =>
     waitsForClient(fold) && ![...fold.asked, ...fold.awaited].some(wasAnswered);
   if (isStreaming && isWaiting(from)) return yield parkedEnd;

@@ -41,7 +41,7 @@ export const agentRpcRoutes: readonly Route[] = [
   }),
 ];
 
-/** These errors are sent as HTTP errors, so that clients that check only the status notice them. */
+/** Errors with these codes are sent with an HTTP error status, for clients that check only the status. */
 const httpErrorCodes: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unauthorized',
   'forbidden',
@@ -96,7 +96,7 @@ function envelope(result: unknown, error: object | null, requestId: RpcId): Repl
   return new Reply({ jsonrpc: '2.0', result, error, id: requestId });
 }
 
-/** Streams an answer as one JSON-RPC envelope per line. An error is the last line. */
+/** Streams an answer with one JSON-RPC envelope per line. If the answer fails, the error is the last line. */
 function rpcStream(
   answer: Answer,
   id: RpcId,

@@ -100,8 +100,8 @@ const head = {
 };
 
 /**
- * The request schema for the OpenAPI document. `readRpcRequest` and the methods parse real
- * requests.
+ * The request schema for the OpenAPI document. Real requests are parsed by `readRpcRequest` and the
+ * methods.
  */
 export const rpcBodySchema = z.discriminatedUnion('method', [
   closedObject({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),

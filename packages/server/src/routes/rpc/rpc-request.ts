@@ -56,10 +56,10 @@ function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   const fail = (why: string) =>
     new RpcError(rpcCodes.invalidRequest, `Cannot accept the request: ${why}`, known);
   if (id !== undefined && !isRpcId(id)) throw fail('its id is not a string, an integer or null');
-  // Agentex clients omit the version.
+  // Agentex clients do not send the version.
   if (version !== undefined && version !== '2.0') throw fail('its jsonrpc is not "2.0"');
   if (typeof method !== 'string') throw fail('its method is not a string');
-  // A field that the server ignored could be one that the client relies on.
+  // Unknown fields are refused, because the client may rely on them.
   if (Object.keys(value).some((name) => !fieldNames.has(name)))
     throw fail('it has other fields than jsonrpc, id, method and params');
   const isNotification = version !== undefined && id === undefined;
@@ -70,7 +70,7 @@ function isRpcId(id: unknown): id is RpcId {
   return id === null || typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-/** The error object of a JSON-RPC answer. */
+/** Returns the error object of a JSON-RPC answer. */
 export function rpcErrorBody(error: ServerError | RpcError): object {
   const { message } = error;
   if (error instanceof RpcError) return { code: error.code, message, data: null };

@@ -3,8 +3,7 @@ import type { Scope, TaskService } from '../../contract/service.ts';
 import { notFoundError } from '../../stores/row-access.ts';
 
 /**
- * Decides which tasks and agents are in a scope. Anything outside the scope looks as if it did not
- * exist.
+ * Decides which tasks and agents are in a scope. For the caller, anything outside the scope does not exist.
  */
 export class ScopeRules {
   readonly #service: TaskService;
@@ -32,7 +31,10 @@ export class ScopeRules {
     if (!(await this.hasAgent(id))) throw notFoundError('agent', id);
   }
 
-  /** The token of a task also gives access to the task's agents. A user can use every agent. */
+  /**
+   * Returns whether the agent is in the scope. The token of a task also gives access to the task's agents.
+   * A user can use every agent.
+   */
   async hasAgent(id: string): Promise<boolean> {
     const { scope } = this;
     if (scope.kind === 'agent') return scope.agentId === id;
@@ -42,8 +44,8 @@ export class ScopeRules {
   }
 
   /**
-   * Returns the found value if it is in the scope. Otherwise throws the same error as for a value
-   * that does not exist. The error contains only what the caller asked for.
+   * Returns the found value if it is in the scope. Otherwise it throws the same error as for a value that
+   * does not exist. The error contains only what the caller requested.
    */
   async findOwned<T>(
     what: string,
@@ -58,7 +60,7 @@ export class ScopeRules {
     throw notFoundError(what, reference);
   }
 
-  /** The same for a value that belongs to a task. */
+  /** Works like `findOwned`, for a value that belongs to a task. */
   findOwnedByTask<T extends { readonly task_id: string }>(
     what: string,
     reference: string,
@@ -67,7 +69,7 @@ export class ScopeRules {
     return this.findOwned(what, reference, find, ({ task_id }) => this.hasTask(task_id));
   }
 
-  /** Restricts a list query to the scope. */
+  /** Returns a list query that finds only values in the scope. */
   async restrict<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
     query: Q,
   ): Promise<Q> {

@@ -13,7 +13,7 @@ import { notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
-/** The task service, restricted to what a caller may do. */
+/** Returns the task service with checks, so that a caller can use only what its grant allows. */
 export function scopedService(service: TaskService, grant: Grant): TaskService {
   const { scope } = grant;
   if (scope.kind === 'all') return { ...service, agents: lastingAgents(service.agents, grant) };
@@ -30,7 +30,8 @@ export function scopedService(service: TaskService, grant: Grant): TaskService {
 }
 
 /**
- * Registering gives a key without an end, so a caller whose rights end cannot register an agent.
+ * Returns the agent service. If the caller's grant expires, the service refuses to register agents, because
+ * a registration gives a key that does not expire.
  */
 function lastingAgents(agents: AgentService, { expiresAt }: Grant): AgentService {
   if (expiresAt === null) return agents;
@@ -59,7 +60,7 @@ function scopedAgents(
     },
     delete: async () => Promise.reject(rules.forbid('delete an agent')),
     registerBuild: async () => Promise.reject(rules.forbid('register an agent')),
-    /** An agent can register itself again, but no other agent. Its clients cannot register it. */
+    /** Registers an agent. An agent can register only itself again. Its clients cannot register it. */
     async register(body) {
       const { scope } = rules;
       if (!isAgentKey) throw rules.forbid('register an agent');
@@ -151,7 +152,10 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
   };
 }
 
-/** A span without a task is accessible to agents that have its id, which cannot be guessed. */
+/**
+ * Returns the span service for a scope. A span without a task is accessible to agents that have its id,
+ * because the id cannot be guessed.
+ */
 function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
   const isOwn = async ({ task_id }: { readonly task_id: string | null }) =>
     task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);

@@ -9,7 +9,7 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     const reference = 'id' in ref ? ref.id : ref.name;
     return rules.findOwned('task', reference, tasks.get(ref), ({ id }) => rules.hasTask(id));
   };
-  /** Checks access to an existing task, or the right to create one. */
+  /** Throws unless the caller may use the named task, or may create a task if none is named. */
   const checkNamed = async ({ task_id, task_name }: NamedTask): Promise<void> => {
     if (task_id != null) await rules.assertTask(task_id);
     else if (task_name == null) assertMayCreate(rules);
@@ -84,7 +84,10 @@ function assertMayCreate(rules: ScopeRules): void {
   if (rules.scope.kind === 'task') throw rules.forbid('create a task');
 }
 
-/** An existing task must be in the scope. An unknown name needs the right to create a task. */
+/**
+ * Throws unless the caller may use this name. An existing task must be in the scope. For an unknown name,
+ * the caller needs the right to create a task.
+ */
 async function assertNameUsable(
   tasks: TasksService,
   rules: ScopeRules,

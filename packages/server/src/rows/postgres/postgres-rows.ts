@@ -21,25 +21,28 @@ import { claimSql, listSql, migrations } from './schema.ts';
 /** Options of `postgresRows`. */
 export interface PostgresRowsOptions {
   /**
-   * For example `postgres://user:password@host:5432/database`. It can be the log's database. The
-   * password never appears in errors.
+   * Connection URL, for example `postgres://user:password@host:5432/database`. It can be the log's
+   * database. Errors never contain the password.
    */
   readonly url: string;
   /**
-   * The schema for the tables, created if missing. It must not be the log's schema. Default:
+   * The schema of the tables. It is created if it does not exist. It must not be the log's schema. Default:
    * `millrace_rows`.
    */
   readonly schema?: string | undefined;
-  /** The source of time, for tests. Default: the system clock. */
+  /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** How long a lost connection is retried before an operation fails. Default: 15,000 ms. */
+  /**
+   * How long to retry after the connection was lost, in milliseconds. Then the operation fails. Default:
+   * 15,000.
+   */
   readonly retryMs?: number | undefined;
   /** Maximum number of connections. Default: 4. */
   readonly maxConnections?: number | undefined;
 }
 
 /**
- * Opens rows in Postgres. Any number of processes on any number of machines can share them.
+ * Opens a row store in Postgres. Any number of processes on any number of machines can share it.
  *
  * @example
  * ```ts
@@ -115,7 +118,7 @@ class PostgresRows implements Rows {
   async put(table: Table, row: RowInput, options: PutOptions = {}): Promise<Row> {
     checkRow(table, row);
     checkEpoch(table, options.epoch);
-    // Serialized at once, so that later changes by the caller have no effect.
+    // The row is serialized at once, so that later changes by the caller have no effect.
     const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
     const keys = { ...row.keys };
     return this.#run(() =>
@@ -123,7 +126,7 @@ class PostgresRows implements Rows {
         .transact((execute) => this.#put(execute, table, { ...texts, given: keys }, options))
         .catch((error: unknown) => {
           const { name = '' } = keys;
-          // Another process stored the same name first.
+          // The unique index was violated, because another process stored the same name first.
           if (isMillraceError(error) && error.place['sqlstate'] === '23505')
             throw nameConflict(table, name, row.id);
           throw error;
@@ -156,7 +159,7 @@ class PostgresRows implements Rows {
       checkEpoch(table, epoch);
       if (!isId(id)) return undefined;
       const { sql, values } = claimSql(this.#schema, table, id, epoch, replacing);
-      // Repeating the statement changes nothing more, so it may be retried like a read.
+      // Running the statement twice has the same effect as once, so it may be retried like a read.
       const [claimed] = await this.#database.read<StoredRow>(sql, values);
       if (claimed !== undefined) return this.#toRow(table, claimed);
       const execute: Query = (text, more) => this.#database.read(text, more);
@@ -181,7 +184,7 @@ class PostgresRows implements Rows {
   ): Promise<Row> {
     const { id, keys, data, given } = row;
     await this.#lock(execute, table, id);
-    // Locks the row, because a claim does not take the advisory lock.
+    // This query locks the row, because a claim does not take the advisory lock.
     const before = await this.#find(execute, table, id, 'FOR UPDATE');
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
@@ -208,13 +211,13 @@ class PostgresRows implements Rows {
       [table, id, ...times, Object.keys(given), Object.values(given)],
     );
     if (stored === undefined) throw this.#corruptRow(table, id);
-    // Parsed from the stored text, so that the caller shares no object with the store.
+    // The row is parsed from the stored text, so that the caller shares no object with the store.
     return this.#toRow(table, stored);
   }
 
   /**
-   * Locks a row for a writing transaction. A new row cannot be locked, so an advisory lock on its id
-   * is used. Throws `too_new` if a later release has migrated the tables meanwhile.
+   * Locks a row for a writing transaction. It uses an advisory lock on the id, because a new row cannot be
+   * locked. Throws `too_new` if a later version has migrated the tables meanwhile.
    */
   async #lock(execute: Query, table: Table, id: string): Promise<void> {
     const sql = `SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), version FROM ${this.#schema}.version`;

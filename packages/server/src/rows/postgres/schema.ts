@@ -1,8 +1,8 @@
 import type { CompleteQuery } from '../row-query.ts';
 
 /**
- * Each entry upgrades the tables by one version. Ids are sorted by code points, as in the other
- * stores.
+ * SQL scripts. Each script upgrades the tables by one version. Ids are sorted by code points, as in the
+ * other stores.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE rows (
@@ -31,8 +31,8 @@ export const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
-  // Writes of runs carry an epoch. The column has no default, so an earlier release, which inserts
-  // no epoch, cannot write.
+  // Writes of runs have an epoch. The column has no default. An earlier version, which inserts no epoch,
+  // therefore cannot write any more.
   `ALTER TABLE rows ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
    ALTER TABLE rows ALTER COLUMN epoch DROP DEFAULT;`,
 ];
@@ -42,7 +42,10 @@ interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** The SQL of a claim, with its values in order. It returns the row if the epoch was replaced. */
+/**
+ * Returns the SQL of a claim, and its values in order. The statement returns the row if the epoch was
+ * replaced.
+ */
 export function claimSql(
   schema: string,
   table: string,
@@ -56,7 +59,7 @@ export function claimSql(
   return { sql, values: [table, id, epoch, replacing, migrations.length] };
 }
 
-/** The SQL of a list query, with its values in order. */
+/** Returns the SQL of a list query, and its values in order. */
 export function listSql(schema: string, table: string, query: CompleteQuery): Statement {
   const { where, orderBy, direction, after, limit, offset } = query;
   const values: unknown[] = [];
@@ -64,7 +67,7 @@ export function listSql(schema: string, table: string, query: CompleteQuery): St
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const order = direction === 'desc' ? 'DESC' : 'ASC';
   const [first, ...others] = where;
-  // Starts with a key if there is one, because its index is already sorted.
+  // A query with a key reads the table of keys first, because the index of this table is already sorted.
   const from = first === undefined ? 'rows' : 'row_keys';
   const conditions = [`p.tbl = ${value(table)}`];
   if (first !== undefined)

@@ -2,7 +2,7 @@ import { PostgresDatabase, postgresTarget, type Query } from '@millrace/log/post
 import type { StoredRow } from '../../contract/rows.ts';
 import { migrations } from './schema.ts';
 
-/** The default of `postgresRows`. */
+/** The default schema of `postgresRows`. */
 const defaultSchema = 'millrace_rows';
 const rowsPerQuery = 500;
 
@@ -14,13 +14,13 @@ interface RowColumns {
   readonly updated_at: number;
   readonly keys: string;
   readonly data: string;
-  /** The first version of the tables has no epochs. */
+  /** The epoch. It is missing in the first version of the tables. */
   readonly epoch?: number;
 }
 
 /**
- * Reads all rows that `postgresRows` stored, exactly as they are. `query` runs in a snapshot, so that
- * all rows are of one moment. A schema without tables has no rows. For backups.
+ * Reads all rows that `postgresRows` stored, exactly as they are stored. It is for backups. `query` must
+ * run in a snapshot, so that all rows are from one moment. A schema without tables has no rows.
  */
 export async function* exportPostgresRows(
   query: Query,
@@ -51,7 +51,7 @@ export interface ImportRowsOptions {
   readonly schema?: string | undefined;
 }
 
-/** Stores rows for `postgresRows`, exactly as they were. For backups. */
+/** Stores rows for `postgresRows`, exactly as they were exported. It is for backups. */
 export async function importPostgresRows(
   { url, schema = defaultSchema }: ImportRowsOptions,
   rows: Iterable<StoredRow>,

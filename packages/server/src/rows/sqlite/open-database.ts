@@ -3,12 +3,12 @@ import { RowsError } from '../../contract/rows.ts';
 
 const pauseMs = 5;
 
-/** Opens the file. Creates or upgrades its tables. */
+/** Opens the file, and creates or upgrades its tables. */
 export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
-    // Processes that create the file at the same time lock each other out, and SQLite does not wait
-    // in this case.
+    // If several processes create the file at the same time, only one can succeed. SQLite does not wait in
+    // this case, so the step is retried.
     retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
     return database;
   } catch (error) {
@@ -19,7 +19,7 @@ export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync 
 
 function prepareFile(database: DatabaseSync, path: string): void {
   const application = queryValue(database, 'PRAGMA application_id');
-  // Checked before the journal mode changes, because the file may belong to another program.
+  // The file is checked before the journal mode changes, because it may belong to another program.
   if (application !== 0) migrate(database, path);
   if (queryValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') {
     const message = `Cannot open ${path}: its file system does not support shared memory. Move it to a local disk`;
@@ -46,10 +46,10 @@ function isBusy(error: unknown): boolean {
   return (errcode & 0xff) === 5;
 }
 
-/** The bytes "mrow". They distinguish the file from a log. */
+/** The application id in the file: the bytes "mrow". It distinguishes the file from a log. */
 const applicationId = 0x6d726f77;
 
-/** Each entry upgrades the file by one version. */
+/** SQL scripts. Each script upgrades the file by one version. */
 const migrations: readonly string[] = [
   `CREATE TABLE rows (
      tbl TEXT NOT NULL,
@@ -76,11 +76,11 @@ const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
-  // Writes of runs carry an epoch. An earlier release inserts one column less, so it cannot write.
+  // Writes of runs have an epoch. An earlier version inserts one column less, so it cannot write any more.
   'ALTER TABLE rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0',
 ];
 
-/** Creates or upgrades the tables. Rejects files of a later version or of another program. */
+/** Creates or upgrades the tables. Throws if a later version or another program created the file. */
 function migrate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -98,8 +98,8 @@ function migrate(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Throws `too_new` if a later release has migrated the file since it was opened. Call it inside of
- * each writing transaction.
+ * Throws `too_new` if a later version has migrated the file after it was opened. It must be called in each
+ * writing transaction.
  */
 export function assertCurrentVersion(database: DatabaseSync, path: string): void {
   const version = Number(queryValue(database, 'PRAGMA user_version'));
@@ -122,7 +122,7 @@ function laterVersion(path: string, version: number): RowsError {
   return new RowsError('too_new', message, { path, version });
 }
 
-/** The single value that a query returns. */
+/** Runs a query and returns its single value. */
 function queryValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }

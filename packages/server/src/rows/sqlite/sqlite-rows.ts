@@ -27,18 +27,18 @@ import { assertCurrentVersion, openDatabase } from './open-database.ts';
 /** Options of `sqliteRows`. */
 export interface SqliteRowsOptions {
   /**
-   * Path of the file. The file is created if missing; its folder must exist. It must not be a log's
-   * file.
+   * Path of the file. The file is created if it does not exist. Its folder must exist. It must not be the
+   * file of a log.
    */
   readonly path: string;
-  /** How long to wait for another process's transaction. Default: 5,000 ms. */
+  /** How long to wait for a transaction of another process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
-  /** The source of time, for tests. Default: the system clock. */
+  /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
 /**
- * Opens rows in a SQLite file. Any number of processes on one machine can share it.
+ * Opens a row store in a SQLite file. Any number of processes on one machine can share it.
  *
  * @example
  * ```ts
@@ -56,11 +56,11 @@ class SqliteRows implements Rows {
   readonly #path: string;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #database: DatabaseSync;
-  /** Prepared statements by their SQL. There is one per shape of query. */
+  /** Prepared statements by their SQL. There is one statement per form of query. */
   readonly #statements = new Map<string, StatementSync>();
   /**
-   * Writes per table by this connection. SQLite's `data_version` counts only the writes of other
-   * connections.
+   * The number of writes by this connection, per table. SQLite's `data_version` counts only the writes of
+   * other connections.
    */
   readonly #writes = new Map<Table, number>();
 
@@ -154,7 +154,7 @@ class SqliteRows implements Rows {
     const insert = this.#prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
     for (const [key, value] of Object.entries(keys))
       insert.run(table, id, key, value, createdAt, updatedAt);
-    // Read back, so that the caller shares no object with the store.
+    // The row is read from the file, so that the caller shares no object with the store.
     const stored = this.#find(table, id);
     if (stored === undefined) throw this.#corruptRow(table, id);
     return stored;
@@ -222,12 +222,12 @@ class SqliteRows implements Rows {
   }
 }
 
-/** The SQL of a list query. `listParameters` returns its parameters. */
+/** Returns the SQL of a list query. `listParameters` returns its parameters. */
 export function listSql({ where, orderBy, direction, after }: CompleteQuery): string {
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const isDescending = direction === 'desc';
   const [first, ...others] = where;
-  // Starts with a key if there is one, because its index is already sorted.
+  // A query with a key reads the table of keys first, because the index of this table is already sorted.
   const from = first === undefined ? 'rows p' : 'row_keys p';
   const lead = first === undefined ? '' : 'AND p.key = ? AND p.value = ?';
   const also = others.map(
@@ -257,7 +257,7 @@ const locked: ErrorMeaning = [
   'another program has locked it; close that program or wait',
 ];
 
-/** Error codes and advice by SQLite's primary result code. */
+/** Error codes and explanations by SQLite's primary result code. */
 const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
   [1, damaged],
   [3, ['storage', 'access is denied; grant permission for the file and its folder']],

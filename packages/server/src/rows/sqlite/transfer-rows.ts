@@ -4,7 +4,7 @@ import { openDatabase } from './open-database.ts';
 
 const busyTimeoutMs = 5000;
 
-/** Reads all rows of a file that `sqliteRows` wrote, exactly as they are stored. For backups. */
+/** Reads all rows of a file that `sqliteRows` wrote, exactly as they are stored. It is for backups. */
 export function* exportSqliteRows(path: string): Generator<StoredRow> {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   try {
@@ -27,8 +27,8 @@ export function* exportSqliteRows(path: string): Generator<StoredRow> {
 }
 
 /**
- * Creates a file for `sqliteRows` with these rows, exactly as they were stored. The file must not
- * have rows. For backups.
+ * Creates a file for `sqliteRows` with these rows, exactly as they were exported. The file must not have
+ * rows. It is for backups.
  */
 export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void {
   const database = openDatabase(path, busyTimeoutMs);

@@ -3,7 +3,7 @@ import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const row = (n: number) => ({ id: 'a', keys: { status: 'RUNNING' }, data: { n } });
 
-/** Cases about changes that follow from a run. A run that was taken over must change nothing. */
+/** Cases about changes that a run causes. A run that was taken over must not change anything. */
 export const epochCases: readonly RowSpec[] = [
   {
     name: 'a claim stores a higher epoch, and changes neither the version nor the times',

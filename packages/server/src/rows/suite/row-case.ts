@@ -4,24 +4,24 @@ import type { Rows, RowsErrorCode } from '../../contract/rows.ts';
 
 /** The implementation under test. */
 export interface RowSubject {
-  /** True if rows survive closing, and a second instance can open the same store. */
+  /** True if rows still exist after closing, and a second instance can open the same store. */
   readonly isDurable: boolean;
-  /** Creates an empty store. It must take the time only from this clock. */
+  /** Creates an empty store. It must use only the time of this clock. */
   create(clock: { now(): number }): Promise<RowStore>;
 }
 
 /** A store of the implementation under test. */
 export interface RowStore {
-  /** Opens rows on the store. Called several times if the store is durable. */
+  /** Opens rows on the store. If the store is durable, it is called several times. */
   open(): Promise<Rows>;
-  /** Removes the store. Called once, after all rows are closed. */
+  /** Removes the store. It is called once, after all rows are closed. */
   remove(): Promise<void>;
 }
 
-/** One test case. `run` rejects if the implementation is wrong. */
+/** One test case. */
 export interface RowCase {
   readonly name: string;
-  /** Rejects if the store fails the case. */
+  /** Runs the case. Rejects if the implementation fails it. */
   run(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface RowTestContext {
   readonly rows: Rows;
   /** The current time. It changes only when a test changes it. */
   readonly clock: { time: number };
-  /** Opens another instance on the same store. Only for cases that need a durable store. */
+  /** Opens another instance on the same store. It is only for cases that need a durable store. */
   openAnother(): Promise<Rows>;
 }
 

@@ -72,8 +72,7 @@ const sharedCases: readonly RowSpec[] = [
 const specs: readonly RowSpec[] = [...putCases, ...epochCases, ...listCases, ...sharedCases];
 
 /**
- * Returns the test cases that every `Rows` implementation must pass. They work with any test
- * runner.
+ * Returns the test cases that every `Rows` implementation must pass. Any test runner can run them.
  *
  * @example
  * ```ts

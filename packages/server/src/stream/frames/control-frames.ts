@@ -9,16 +9,16 @@ import {
 import type { ViewName } from '../../contract/stream.ts';
 import type { Task } from '../../contract/task.ts';
 
-// Frames that are not from the log. They have no id, and clients must accept them repeatedly.
+// Control frames do not come from the log. They have no id, and clients must accept repeated ones.
 
-/** The response headers of a view's stream. */
+/** Returns the response headers for the stream of a view. */
 export function headersOf(view: ViewName, through: number): Readonly<Record<string, string>> {
   switch (view) {
     case 'ui':
       return { ...sseHeaders, ...uiHeaders };
     case 'records':
-      // With this offset, a client that folds the records detects when it has caught up, and can
-      // skip rendering until then.
+      // A client that folds the records compares this offset with its state. It can skip rendering until it
+      // has caught up.
       return { ...sseHeaders, 'millrace-through': `${through}` };
     case 'updates':
     case 'events':
@@ -26,14 +26,14 @@ export function headersOf(view: ViewName, through: number): Readonly<Record<stri
   }
 }
 
-/** The first frame of a stream. Agentex clients wait for it. */
+/** Returns the first frame of a stream. Agentex clients wait for it. */
 export function openingFrame(view: ViewName, session: SessionId): string {
   return view === 'updates'
     ? encodeFrame({ data: JSON.stringify({ type: 'connected', taskId: session }) })
     : '';
 }
 
-/** The current row of the task. Empty if the view has no such frame. */
+/** Returns a frame with the current row of the task. Returns an empty text if the view has no such frame. */
 export function taskUpdatedFrame(view: ViewName, task: Task): string {
   const data = JSON.stringify({ type: 'task_updated', task });
   switch (view) {
@@ -48,14 +48,15 @@ export function taskUpdatedFrame(view: ViewName, task: Task): string {
 }
 
 /**
- * The last frame of a stream. A client that reads it does not need to reconnect. `isRunLeft`: the log
- * has an open run that nobody drives.
+ * Returns the last frame of a stream. A client that receives it need not reconnect. `isRunLeft` is true if
+ * the log has an open run without a driver.
  */
 export function endFrameText(view: ViewName, reason: string, isRunLeft: boolean): string {
   switch (view) {
     case 'updates':
     case 'ui':
-      // Clients of these views treat unknown frames as errors, and detect the end by other frames.
+      // Clients of these views treat unknown frames as errors, and detect the end in another way. They get
+      // a comment instead.
       return encodeComment(`end ${reason}`);
     case 'records':
     case 'events':

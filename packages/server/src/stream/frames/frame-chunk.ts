@@ -3,7 +3,7 @@ import { encodeFrames, type Frame } from '@millrace/core/streams';
 import type { FrameView } from '../../contract/stream.ts';
 
 /**
- * Encoded frames of one view, ready for any number of connections. They cover the records after
+ * Encoded frames of one view. Any number of connections can send them. They contain the records after
  * `after` up to `through`.
  */
 export interface FrameChunk {
@@ -20,20 +20,20 @@ export interface Step {
 }
 
 interface EncodeOptions {
-  /** Added to the id of each frame. */
+  /** A text that is added to the id of each frame. */
   readonly idEnd: string;
-  /** A chunk ends with the record that exceeds this size. */
+  /** The size at which a chunk ends, in bytes. */
   readonly pieceBytes: number;
   /**
-   * The client already has the frames of the record at `offset` up to the frame `id`. They are left
-   * out.
+   * The last frame that the client already has. The frames of the record at `offset`, up to the frame `id`,
+   * are left out.
    */
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
 /**
- * Encodes a batch as chunks. Records without frames extend the range of a chunk; no chunk but the
- * only one is empty.
+ * Encodes a batch as chunks. A record without frames extends the range of a chunk. A chunk is empty only if
+ * it is the only one.
  */
 export function encodeChunks(
   view: FrameView,
@@ -58,7 +58,7 @@ export function encodeChunks(
   return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
 }
 
-/** Encodes frames as one chunk, which can only be entered at its start. */
+/** Encodes frames as one chunk. Clients can resume before this chunk, but not inside it. */
 export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],

@@ -1,7 +1,7 @@
 import { type Cursor, cursorId } from './cursor.ts';
 import type { FrameChunk } from './frame-chunk.ts';
 
-/** The newest frames of a view, limited by bytes. */
+/** The newest frames of a view, up to a number of bytes. */
 export class FrameRing {
   readonly #maxBytes: number;
   readonly #idEnd: string;
@@ -10,7 +10,7 @@ export class FrameRing {
   #through: number;
   #bytes = 0;
 
-  /** `idEnd` follows the position in the ids of the frames. */
+  /** Creates an empty ring. `idEnd` is the text that follows the position in the ids of frames. */
   constructor(maxBytes: number, through: number, idEnd: string) {
     this.#maxBytes = maxBytes;
     this.#idEnd = idEnd;
@@ -40,14 +40,17 @@ export class FrameRing {
     if (this.#bytes > this.#maxBytes) this.#trim();
   }
 
-  /** Drops all frames, because they no longer match the log. */
+  /** Removes all frames, because they no longer match the log. */
   clear(): void {
     this.#chunks = [];
     this.#bytes = 0;
     this.#after = this.#through;
   }
 
-  /** Returns the frames after a cursor, if the ring has them and a client can resume there. */
+  /**
+   * Returns the frames after a cursor. Returns undefined if the ring does not have them, or if a client
+   * cannot resume there.
+   */
   find(cursor: Cursor): FrameChunk | undefined {
     const { offset, k } = cursor;
     const chunk = this.#chunks.find(
@@ -60,7 +63,7 @@ export class FrameRing {
     return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
   }
 
-  /** Returns the next offset at which the ring continues. */
+  /** Returns the next offset at which the ring has frames. */
   nextEntryOffset(cursor: Cursor): number {
     const { offset } = cursor;
     if (offset < this.#after || isPartlySent(this.#after, cursor)) return this.#after;
@@ -70,7 +73,7 @@ export class FrameRing {
     return chunk?.through ?? this.#through;
   }
 
-  /** Drops half of the frames at once, so that it happens rarely. */
+  /** Removes frames until half of the space is free, so that this happens rarely. */
   #trim(): void {
     let dropped = 0;
     while (this.#bytes > this.#maxBytes / 2) {
@@ -84,12 +87,12 @@ export class FrameRing {
   }
 }
 
-/** True if some frames of the record at the cursor were not sent yet. */
+/** Returns whether some frames of the record at the cursor were not sent yet. */
 function isPartlySent(through: number, { offset, k }: Cursor): boolean {
   return k !== undefined && through === offset;
 }
 
-/** Returns the index at which the frame after `id` starts, or -1. */
+/** Returns the index at which the frame after `id` starts. Returns -1 if the id is not found. */
 export function indexAfter(bytes: Buffer, id: string): number {
   const line = `id: ${id}\n`;
   const inner = bytes.subarray(0, line.length).equals(Buffer.from(line))

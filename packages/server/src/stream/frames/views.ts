@@ -15,7 +15,7 @@ import { updatesView } from '../../updates/updates-view.ts';
 /** The available views by name. */
 export type Views = Readonly<Partial<Record<ViewName, FrameView>>>;
 
-/** The records of the log in batches, for clients that fold them. */
+/** The view that contains the records of the log in batches, for clients that fold them. */
 const recordsView: FrameView = {
   name: 'records',
   settles: true,
@@ -29,7 +29,7 @@ function batchFrames(batch: Batch): readonly Frame[] {
   return [{ id: `${batch.through}`, data: encodeBatch(mergeBatch(batch)) }];
 }
 
-/** The log as agent events. */
+/** The view that contains agent events. */
 const eventsView: FrameView = {
   name: 'events',
   settles: true,
@@ -49,8 +49,8 @@ export const views: Views = {
 };
 
 /**
- * Sets the ids of a record's frames: `offset.k`, and `offset` for the last one, because it
- * completes the record.
+ * Sets the ids of a record's frames. The last frame has the id `offset`, because it completes the record.
+ * The others have `offset.k`.
  */
 function numberFrames(offset: number, frames: readonly Frame[]): readonly Frame[] {
   const last = frames.length - 1;

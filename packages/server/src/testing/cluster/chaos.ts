@@ -13,7 +13,7 @@ interface ClusterChaosOptions {
   readonly random: Random;
   readonly cluster: Cluster;
   readonly onRound: (words: string) => void;
-  /** Default: no backup is restored. */
+  /** Makes and restores backups during the run. Default: no backup is restored. */
   readonly backups?: Backups | undefined;
 }
 
@@ -24,7 +24,7 @@ interface Backups {
 }
 
 interface ClusterChaosResult {
-  /** How often each fault was injected. */
+  /** How often each fault was injected, by name. */
   readonly counts: Readonly<Record<string, number>>;
   readonly messages: number;
   readonly records: number;
@@ -34,13 +34,13 @@ interface ClusterChaosResult {
 }
 
 const taskCount = 3;
-/** Maximum time to wait until all runs end. Prevents hangs. */
+/** Maximum time to wait until all runs have ended, in milliseconds. It prevents that a test hangs. */
 const answerTimeoutMs = patientMs(90_000);
 const roundMs = 30_000;
 
 /**
- * Sends messages through random servers, observes them through server A, and injects faults. At the
- * end it compares the client of server A with the log, and the tool runs with the messages.
+ * Sends messages through random servers, observes them through server A, and injects faults. At the end it
+ * compares the client of server A with the log, and the tool calls with the messages.
  */
 export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
   const { random, cluster } = options;
@@ -95,7 +95,7 @@ async function runRounds(
 }
 
 /**
- * Backs up the store when all messages are answered, sends further ones, and restores the backup
+ * Makes a backup when all messages are answered. Then it sends further messages, and restores the backup
  * while their runs are active. The further messages are lost on purpose.
  */
 async function restoreBackup(
@@ -112,7 +112,7 @@ async function restoreBackup(
   conversation.forget(before);
 }
 
-/** Waits until all processes are up and the client sees a run. Gives up after `roundMs`. */
+/** Waits until all processes are up and the client sees a run. It stops waiting after `roundMs`. */
 async function waitUntilReady(
   { a, b, worker }: Cluster,
   conversation: Conversation,
@@ -165,12 +165,12 @@ class Conversation {
     await Promise.all([...this.#sending]);
   }
 
-  /** Only these messages are expected in the log. */
+  /** Sets the messages that the log must contain. Other messages are not expected. */
   forget(sent: ReadonlyMap<string, string[]>): void {
     this.sent = sent;
   }
 
-  /** Resolves when the client sees a running run. */
+  /** Resolves when the client sees an active run. */
   async untilRunSeen(): Promise<void> {
     const isSeen = (task: TaskHandle) => {
       const { isRunning, connection } = task.snapshot();
@@ -205,7 +205,7 @@ class Conversation {
   }
 }
 
-/** The key makes retries idempotent. */
+/** Sends a message until a server accepts it. The idempotency key makes repeated sends harmless. */
 async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
   for (;;) {
     try {

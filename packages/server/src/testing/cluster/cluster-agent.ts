@@ -17,8 +17,8 @@ export const expectedBegin = (message: string): string => `Begin ${message}: ${w
 export const expectedEnd = (message: string): string => `End ${message}: ${words}.`;
 
 /**
- * The agent that every process of the cluster serves. Its tools append a line to a file for each
- * run.
+ * Returns the agent that every process of the cluster serves. Each call of its tools appends a line to a
+ * file.
  */
 export function clusterAgent(log: Log, doneFile: string): ServedAgent {
   const tool = (name: string, afterCrash: 'repeat' | 'fail') =>
@@ -36,16 +36,16 @@ export function clusterAgent(log: Log, doneFile: string): ServedAgent {
     tools: [tool('charge', 'fail'), tool('look', 'repeat')],
     approve: ({ input }) => (isAsked(input) ? 'ask' : 'allow'),
     whileAsking: 'wait',
-    // The test sends many different messages, so the default limits are too low.
+    // The default limits are too low, because the test sends many messages.
     limits: { maxRepeats: 1000, maxTurns: 10_000 },
   });
   return { type: 'loop', name: clusterAgentName, agent };
 }
 
-/** Messages with this word need an approval. */
+/** Returns whether a message contains the word that makes its call need an approval. */
 const isAsked = (input: unknown) => JSON.stringify(input).includes('asking');
 
-/** Derives the answer from the request alone, so that any process can continue a run. */
+/** The provider derives the answer only from the request, so that any process can continue a run. */
 const provider = createProvider('cluster', 'cluster', (request, context) =>
   scriptedProvider([() => ({ content: { parts: partsFor(request) } })], {
     ...{ id: 'cluster', model: 'cluster', pieces: 'token', pauseMs },
@@ -64,7 +64,7 @@ function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
   return [expectedBegin(message), call('charge'), call('look')];
 }
 
-/** The text of an item. */
+/** Returns the text of an item. */
 export function textOf(item: Pick<Item, 'parts'> | undefined): string {
   return (item?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }

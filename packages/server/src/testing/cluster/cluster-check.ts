@@ -12,8 +12,7 @@ interface ClientView {
 }
 
 /**
- * Compares the client's transcript with the log. Returns a list of problems, empty if there are
- * none.
+ * Compares the client's transcript with the log. Returns a list of problems, which is empty if they agree.
  */
 export async function problemsOf(log: Log, { id, transcript: seen, sent }: ClientView) {
   const stored = transcript(await snapshot(log, sessionId(id)));
@@ -38,7 +37,10 @@ export async function problemsOf(log: Log, { id, transcript: seen, sent }: Clien
 
 const toPlainJson = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
 
-/** Counts the tool runs. A tool with `afterCrash: 'fail'` that ran twice is a problem. */
+/**
+ * Counts the executions of tools. It is a problem if a tool with `afterCrash: 'fail'` ran twice for one
+ * call.
+ */
 export function readToolRuns(file: string): {
   readonly charges: number;
   readonly looks: number;

@@ -1,5 +1,6 @@
-// One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
-// takes over waiting runs, as servers do, but does not listen. The parent process can set the clock.
+// This program is one process of a cluster. Usage: cluster-process.ts server|worker <store> <bus> <file>
+// <port>. A worker takes over waiting runs like a server, but does not listen. The parent process can set
+// the clock.
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
 import { messagesFromParent, sendToParent } from '../../../../log/src/testing/start-process.ts';
@@ -23,7 +24,7 @@ if (role === 'server') {
   const service = createTaskService({ ...shared, clock: systemClock, ids, onDiagnostic });
   await service.start();
   sendToParent({ url: '' });
-  // The timers of the service do not keep the process alive.
+  // This timer keeps the process alive, because the timers of the service do not.
   setInterval(() => {}, 60_000);
 }
 

@@ -10,7 +10,10 @@ export interface ClusterStore {
   close(): Promise<void>;
 }
 
-/** Shorter than the default, so that a paused process need not be paused for long. */
+/**
+ * The duration of leases in milliseconds. It is shorter than the default, so that a test need not pause a
+ * process for long.
+ */
 export const clusterLeaseMs = 5000;
 
 /** Opens the log and the rows that the processes of a cluster share. */

@@ -11,9 +11,9 @@ import { startRedis, type TestRedis } from '../../../../log/src/testing/start-re
 
 const program = new URL('./cluster-process.ts', import.meta.url);
 
-/** What the parent tells a process of the cluster. */
+/** A message from the parent to a process of the cluster. */
 export interface ClusterOrder {
-  /** The difference between the clock of the process and the clock of the machine. */
+  /** The difference between the clock of the process and the clock of the machine, in milliseconds. */
   readonly clockStepMs: number;
 }
 
@@ -27,7 +27,7 @@ export class ClusterMember {
   #isUp = false;
   #isStopped = false;
   #wake = new Set<() => void>();
-  /** Processes that ended without being killed, with the end of their stderr. */
+  /** Descriptions of processes that ended without being killed, with the end of their stderr. */
   readonly unexpectedExits: string[] = [];
   #isKilled = false;
 
@@ -53,12 +53,12 @@ export class ClusterMember {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Sets the clock of the process, until it is restarted. */
+  /** Sets the clock of the process. A restart resets it. */
   stepClock(clockStepMs: number): void {
     this.#child?.send({ clockStepMs } satisfies ClusterOrder);
   }
 
-  /** Pauses the process, which does not notice it, until `resume` is called. */
+  /** Pauses the process until `resume` is called. The process cannot detect the pause. */
   pause(): void {
     this.#child?.kill('SIGSTOP');
   }
@@ -83,7 +83,7 @@ export class ClusterMember {
       });
       this.#child = child;
       const { code, stderr } = await child.exit;
-      // A process cannot start while Postgres is down. This is not counted.
+      // A process cannot start while Postgres is down. Such an end is not counted.
       if (this.#isUp && !this.#isKilled)
         this.unexpectedExits.push(`${this.name} ended with ${code}: ${stderr.slice(-2000)}`);
       this.#isUp = false;
@@ -100,14 +100,14 @@ export class ClusterMember {
 interface ClusterConfig {
   readonly store: string;
   readonly bus: string;
-  /** The file to which tools write their runs. */
+  /** The file to which the tools write their calls. */
   readonly doneFile: string;
   readonly codeCache: string;
 }
 
 /**
- * Two servers, a worker, Postgres and Redis, each in its own process. Server B and the worker use
- * Postgres through PgBouncer in transaction mode, if it is installed.
+ * Two servers, a worker, Postgres and Redis, each in its own process. If PgBouncer is installed, server B
+ * and the worker use Postgres through it, in transaction mode.
  */
 export interface Cluster extends ClusterConfig {
   readonly a: ClusterMember;

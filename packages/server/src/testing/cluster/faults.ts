@@ -5,7 +5,7 @@ import { clusterLeaseMs } from './cluster-store.ts';
 /** Returns a number from 0 up to 1. */
 export type Random = () => number;
 
-/** A fault. `inject` resolves when the fault is over. */
+/** A fault that a test injects. `inject` resolves when the fault is over. */
 interface Fault {
   readonly name: string;
   /** True if the fault kills a process with SIGKILL. */
@@ -26,7 +26,10 @@ function pick<T>(all: readonly T[], random: Random): T | undefined {
   return all[Math.floor(random() * all.length)];
 }
 
-/** Postgres does not start until the last of its old processes has ended. */
+/**
+ * Starts Postgres again. It retries, because Postgres does not start until the last of its old processes
+ * has ended.
+ */
 async function restartPostgres(
   postgres: Pick<Cluster['postgres'], 'start'>,
   triesLeft = 50,
@@ -40,7 +43,7 @@ async function restartPostgres(
   }
 }
 
-/** Used in turn, so that each occurs equally often. */
+/** The faults. The test uses them one after another, so that each occurs equally often. */
 export const faults: readonly Fault[] = [
   killFault('server A', ({ a }) => a),
   killFault('server B', ({ b }) => b),
@@ -86,7 +89,7 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    // The step stays until the process is killed.
+    // The clock stays changed until the process is killed.
     ...{ name: 'set a clock', isKill: false },
     async inject({ a, b, worker }, random) {
       const members = [a, b, worker];

@@ -11,7 +11,7 @@ const text = (index: number, text_delta: string): UpdateInput => ({
   delta: { type: 'text', text_delta },
 });
 
-/** Answers with every kind of message. */
+/** An agent that answers with every kind of message. */
 const syncAgent: ServedAgent = {
   type: 'sync',
   name: 'sync-agent',
@@ -34,7 +34,7 @@ const syncAgent: ServedAgent = {
   },
 };
 
-/** Repeats the message in pieces, through a stream that it opens itself. */
+/** An agent that repeats the message in pieces, through `stream.open`. */
 const asyncAgent: ServedAgent = {
   type: 'async',
   name: 'async-agent',

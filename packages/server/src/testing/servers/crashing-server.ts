@@ -1,5 +1,5 @@
-// Serves one agent with files in a folder and reports its progress: crashing-server.ts <folder>
-// sync|async|loop. The test kills this process in the middle of an answer.
+// This program serves one agent with files in a folder and reports its progress. Usage: crashing-server.ts
+// <folder> sync|async|loop. The test kills the process in the middle of an answer.
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { randomIds } from '@millrace/core';

@@ -31,11 +31,14 @@ function fakeAgent(name: string): AgentInfo {
 
 export interface FakeServiceOptions {
   readonly agents?: readonly string[];
-  /** Creates the updates of an answer. Default: repeats the content. */
+  /** Creates the updates of an answer. Default: an answer that repeats the content. */
   readonly answer?: (content: Content, taskId: string) => AsyncIterable<Update>;
 }
 
-/** A task service with data in maps and scripted answers. It needs no log and no rows. */
+/**
+ * Returns a task service that stores its data in maps and has scripted answers. It needs no log and no
+ * rows.
+ */
 export function fakeService({
   agents: names = ['echo'],
   answer,

@@ -54,7 +54,7 @@ async function readCall(request: IncomingMessage): Promise<RemoteCall> {
   return { method, params, id, headers: request.headers };
 }
 
-/** One line of a streamed answer. */
+/** Returns one line of a streamed answer. */
 export function resultLine(result: unknown, more: JsonObject = {}): string {
   return `${JSON.stringify({ jsonrpc: '2.0', result, error: null, id: null, ...more })}\n`;
 }

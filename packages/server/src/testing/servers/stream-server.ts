@@ -21,11 +21,11 @@ interface StreamServerOptions {
 interface StreamServer extends AsyncDisposable {
   readonly port: number;
   readonly feeds: FeedRegistry;
-  /** How streams ended, in order. */
+  /** The reasons why streams ended, in order. */
   readonly ends: readonly StreamEnd[];
 }
 
-/** Serves only streams, over real sockets: `/session?view=…&from=…`. */
+/** Starts a server that serves only streams, over real sockets, at `/session?view=…&from=…`. */
 export async function startStreamServer(options: StreamServerOptions): Promise<StreamServer> {
   const { log, clock, limits, views = allViews, stream } = options;
   const feeds = new FeedRegistry({ log, clock, limits, views });
@@ -57,7 +57,7 @@ export async function startStreamServer(options: StreamServerOptions): Promise<S
   };
 }
 
-/** Waits until pending work, including sockets, has had a chance to run. */
+/** Resolves after pending work, including work of sockets, had a chance to run. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -24,7 +24,7 @@ export interface TaskHarness {
   readonly log: Log;
   readonly rows: Rows;
   readonly diagnostics: readonly string[];
-  /** The id of the agent with this name. */
+  /** Returns the id of the agent with this name. */
   idOf(name: string): Promise<string>;
   newTask(name: string): Promise<Task>;
   /** Sends a text and returns the answer. */
@@ -110,26 +110,26 @@ export async function collect<T>(source: AsyncIterable<T>): Promise<readonly T[]
   return found;
 }
 
-/** A clock that advances with every reading, so that all times differ. */
+/** Returns a clock that advances with every reading, so that all times differ. */
 export function tickingClock(): Clock {
   let now = Date.UTC(2026, 0, 1);
   return { ...systemClock, now: () => ++now };
 }
 
-/** The texts of messages. */
+/** Returns the texts of messages. */
 export function textsOf(messages: readonly TaskMessage[]): readonly string[] {
   return messages.map(({ content }) =>
     content.type === 'text' ? content.content : JSON.stringify(content),
   );
 }
 
-/** The types of updates. Consecutive deltas count as one, because the log may merge them. */
+/** Returns the types of updates. Consecutive deltas count as one, because the log may merge them. */
 export function typesOf(updates: readonly Update[]): readonly string[] {
   const types = updates.map(({ type, index }) => `${type} ${index}`);
   return types.filter((type, place) => !type.startsWith('delta') || type !== types[place - 1]);
 }
 
-/** Waits until the condition is true, without timers. Other work runs between two checks. */
+/** Waits until the condition is true. It uses no timers, and other work runs between two checks. */
 export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 2_000_000; looks++) {
     if (await isSo()) return;

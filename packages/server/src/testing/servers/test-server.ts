@@ -9,7 +9,10 @@ import { type FakeServiceOptions, fakeService } from './fake-service.ts';
 
 type TestServerOptions = Partial<HttpServerOptions> &
   FakeServiceOptions & {
-    /** Names of operator tokens: `testToken(name)`. Default: no token is required. */
+    /**
+     * The names of operator tokens. The token of a name is `testToken(name)`. Default: no token is
+     * required.
+     */
     readonly operators?: readonly string[];
     readonly rows?: Rows;
     readonly listen?: ListenOptions;
@@ -20,7 +23,7 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly server: HttpServer;
   readonly options: HttpServerOptions;
-  /** Sends a request with a JSON body and returns the answer with its status. */
+  /** Sends a request with a JSON body. Returns the status and the answer. */
   request(path: string, init?: TestRequest): Promise<TestResponse>;
 }
 
@@ -44,7 +47,7 @@ const noStreams: TaskStreams = {
   close: async () => {},
 };
 
-/** An operator token that is long enough. */
+/** Returns an operator token that is long enough. */
 export function testToken(name: string): string {
   return `${name}-0123456789abcdefghijklmnopqrstuvwxyz`;
 }

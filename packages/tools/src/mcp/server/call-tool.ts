@@ -26,7 +26,7 @@ export interface RemoteServer {
   report(problem: string): void;
 }
 
-// The first connection may be broken without notice. The second one is new.
+// The first connection may be broken without notice. The second attempt uses a new connection.
 const maxAttempts = 2;
 const maxErrorLength = 4_000;
 
@@ -132,12 +132,15 @@ function errorOutput({ redact }: RemoteServer, why: string): ToolOutput {
 
 /** The outcome of a call without a result. */
 type CallFailure =
-  /** The server did not run the call. A retry uses a new connection. */
+  /**
+   * The server did not run the call. If `isRetryable` is true, the call is repeated with a new
+   * connection.
+   */
   | { readonly kind: 'undone'; readonly why: string; readonly isRetryable: boolean }
-  /** The connection broke, and it is unknown how far the call got. */
+  /** The connection broke, so the outcome of the call is unknown. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'timed_out' }
-  /** The server asks for input that this client does not provide. */
+  /** The server asks back for input, which this client does not provide. */
   | { readonly kind: 'asked_back' }
   /** The server rejected the call, or its response cannot be read. */
   | { readonly kind: 'refused'; readonly why: string };
@@ -165,7 +168,8 @@ function isUnsent(error: unknown): boolean {
 }
 
 /**
- * A server responds with 404 when it no longer has the session. The client must initialize again.
+ * Returns the failure for an HTTP status. A server responds with 404 when it no longer has the session.
+ * The client must then initialize again.
  */
 function httpFailure(status: number, why: string): CallFailure {
   if (status >= 500) return { kind: 'lost', why };
@@ -191,8 +195,8 @@ const allReported = 128;
 const maxLength = 500;
 
 /**
- * Reports progress as lines: first every notification, then fewer and fewer, so that a server
- * cannot fill the log.
+ * Returns a function that reports progress as lines. It first reports every notification, then fewer and
+ * fewer, so that a server cannot fill the log.
  */
 function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;
@@ -203,8 +207,8 @@ function progressReporter(update: (text: string) => void): (progress: Progress) 
 }
 
 /**
- * Reports every second of the notifications 129 to 256, every fourth of 257 to 512, and so on: 64
- * per doubling.
+ * True if the notification with this number is reported. Of the notifications 129 to 256 every second one
+ * is reported, of 257 to 512 every fourth one, and so on. That is 64 for each doubling.
  */
 function isReported(count: number): boolean {
   if (count <= allReported) return true;

@@ -20,16 +20,16 @@ import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
 interface CallOptions extends RequestOptions {
-  /** The trace that the call belongs to. It is sent in `_meta` of the request, as MCP defines. */
+  /** The trace that the call belongs to. It is sent in `_meta` of the request, as MCP specifies. */
   readonly trace?: TraceContext | undefined;
 }
 
 /** An initialized connection to a server. */
 export interface Connection {
   readonly instructions: string | undefined;
-  /** Whether the connection accepts calls. */
+  /** Returns true if the connection accepts calls. */
   isOpen(): boolean;
-  /** Whether the connection is closed, by either side. The server process may still be running. */
+  /** Returns true if either side has closed the connection. The server process may still be running. */
   isClosed(): boolean;
   failureDetails(): string;
   listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;
@@ -45,7 +45,7 @@ interface OpenOptions {
   readonly onListChanged: (connection: Connection) => void;
 }
 
-/** Connects to the server. Throws a `ConnectError`, whose message may contain secrets. */
+/** Connects to the server. Throws a `ConnectError`, whose cause may contain secrets. */
 export async function openConnection(
   server: McpServer,
   settings: McpSettings,
@@ -60,9 +60,7 @@ export async function openConnection(
   }
 }
 
-/**
- * Whether the server did not answer the request for its protocol revision. It may be an old server.
- */
+/** True if the server did not answer the request for its protocol revision. It may be an old server. */
 function isNegotiationFailure(error: unknown): boolean {
   const { cause } = error as ConnectError;
   return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
@@ -101,7 +99,8 @@ function noConnection(error: unknown, wire: ServerTransport): ConnectError {
 }
 
 /**
- * This client does not support elicitation, sampling and roots. The error says so to the server.
+ * Answers a request of the server with an error. This client does not support elicitation, sampling and
+ * roots.
  */
 function refuseRequest({ method }: { readonly method: string }): Promise<never> {
   const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
@@ -143,9 +142,9 @@ function connectionOf(client: Client, wire: ServerTransport, settings: McpSettin
 }
 
 /**
- * Validates the result with the schema of this package where possible, because the schema of the
- * SDK rejects a result with one unknown part. The output schema of the tool is not checked, because
- * the tool has already acted.
+ * Calls a tool and validates the result. It uses the schema of this package where possible, because the
+ * schema of the SDK rejects a result with one unknown part. The output schema of the tool is not checked,
+ * because the tool has already acted.
  */
 async function sendCall(
   client: Client,
@@ -162,7 +161,10 @@ async function sendCall(
   return callResult.parse(result);
 }
 
-/** The original error of a failed connection. Internal only: it may contain headers. */
+/**
+ * The original error of a failed connection. It must not leave this package, because it may contain
+ * headers.
+ */
 export class ConnectError extends Error {
   readonly failureDetails: string;
 
@@ -174,7 +176,7 @@ export class ConnectError extends Error {
 
 const maxLength = 3_000;
 
-/** Converts the error into a public one without secrets. */
+/** Converts the error to a public error without secrets. */
 export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
   const { name } = server;
   const { cause, failureDetails } =

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** The packages whose code can contain this file. All packages of the project have the same version. */
+/**
+ * The names of the packages that can contain this file. All packages of the project have the same
+ * version.
+ */
 const ownPackages = new Set(['@millrace/tools', '@millrace/cli']);
-/** The deepest place of this file: `dist/mcp/server` of the package. */
+/**
+ * The maximum number of folders from this file up to `package.json`. The deepest place is
+ * `dist/mcp/server`.
+ */
 const maxLevels = 4;
 
 /**

@@ -2,15 +2,16 @@ import { abortable } from '../../abortable.ts';
 import { McpError } from '../../contract/mcp-error.ts';
 import type { Connection } from './connection.ts';
 
-/** Keeps one connection to a server and replaces it when it is gone. */
+/** Keeps one connection to a server. It opens a new connection if the current one is closed. */
 export class ServerLink {
   readonly #name: string;
   readonly #open: (signal: AbortSignal) => Promise<Connection>;
   readonly #closing = new AbortController();
-  // Calls use the newest connection. Older ones may still have running calls.
+  // All connections. Calls use the newest one, but older ones may still have running calls.
   readonly #connections = new Set<Connection>();
   #current: Connection | undefined;
-  // Shared by all waiting calls, so that the server is started only once.
+  // The connection that is being opened. All waiting calls share it, so that the server is started only
+  // once.
   #opening: Promise<Connection> | undefined;
 
   constructor(name: string, open: (signal: AbortSignal) => Promise<Connection>) {

@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import { clip } from '../transport/error-text.ts';
 
-/** Reports a tool that is left out. */
+/** A function that reports a tool that was left out. */
 export type ReportProblem = (problem: string) => void;
 
 /** Lists all tools of a server. Invalid tools are reported and left out. */
@@ -26,7 +26,10 @@ export async function listTools(
   }
 }
 
-/** Checking a very deeply nested value overflows the stack. */
+/**
+ * True if the list could not be read. Checking a very deeply nested value overflows the stack, which
+ * throws a `RangeError`.
+ */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   return SdkError.isInstance(error) && error.code === SdkErrorCode.InvalidResult;
@@ -55,7 +58,7 @@ async function listUnchecked(client: Client, options: RequestOptions): Promise<r
 const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 
-/** The fields that this package needs. Other fields are not checked. */
+/** The schema of the fields that this package needs. Other fields are not checked. */
 const requiredFields = z.object({
   name: z.string(),
   title: text,
@@ -85,7 +88,7 @@ function toolLabel(one: unknown, index: number): string {
   return typeof name === 'string' ? clip(name, 100) : `number ${index + 1}`;
 }
 
-/** Describes the first problem only. */
+/** Returns a description of the first problem. */
 function firstIssue({ issues }: z.ZodError): string {
   const { path = [], message = '' } = issues[0] ?? {};
   return `${path.map(String).join('.') || 'definition'} cannot be read (${message})`;

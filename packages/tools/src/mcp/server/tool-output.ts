@@ -7,7 +7,8 @@ const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
 
 /**
- * Converts an MCP result into a tool output: the texts in order, images and files as attachments.
+ * Converts an MCP result to a tool output. The texts stay in order, and images and files become
+ * attachments.
  */
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
@@ -25,7 +26,10 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
   };
 }
 
-/** Returns the structured value, and its JSON as text if the result has no other text. */
+/**
+ * Returns the structured value. If the result has no other text, it also returns the JSON of the value as
+ * text.
+ */
 function readValue(
   given: unknown,
   isAlone: boolean,
@@ -51,7 +55,7 @@ class ContentReader {
     this.#bytesLeft = maxBytes;
   }
 
-  /** Returns the text for the model. Never throws: unreadable content is described in the text. */
+  /** Returns the text for the model. Never throws, because the text describes unreadable content. */
   read(block: ContentBlock): string {
     switch (block.type) {
       case 'text':
@@ -79,7 +83,7 @@ class ContentReader {
     const mimeType = mimeTypeOf(type);
     if (typeof data !== 'string') return unreadable(name);
     const what = `${name}, ${mimeType}`;
-    // The decoded size of the base64 data, computed before decoding.
+    // This is the decoded size of the base64 data, computed before decoding.
     const length = Math.floor((data.length * 3) / 4);
     if (length > this.#bytesLeft)
       return `[${what}: left out, about ${length} bytes exceed the limit]`;
@@ -128,7 +132,7 @@ function mimeTypeOf(type: unknown): string {
 }
 
 /**
- * The result of a tool. The schema is loose so that unknown content does not make the whole result
+ * The schema of a tool's result. It is loose, so that unknown content does not make the whole result
  * invalid.
  */
 const schema = z.object({

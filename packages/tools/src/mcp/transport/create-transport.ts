@@ -5,10 +5,10 @@ import { clip, createRedactor, describeError } from './error-text.ts';
 import { HttpTransport } from './http-transport.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
-/** The transport of one connection, and how to close it. */
+/** The transport of one connection, with a method that closes it. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** Sentences that explain why the connection broke. Empty if nothing is known. */
+  /** Returns sentences that explain why the connection broke. Empty if the reason is unknown. */
   failureDetails(): string;
   close(): Promise<void>;
 }

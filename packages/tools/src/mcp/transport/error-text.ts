@@ -7,7 +7,10 @@ export function clip(text: string, maxLength: number): string {
   return `${text.slice(0, Math.max(0, maxLength - 1)).toWellFormed()}…`;
 }
 
-/** Describes an error and its cause. The text is neither redacted nor shortened. */
+/**
+ * Returns a description of an error and its cause. Secrets are not removed, and the text is not
+ * shortened.
+ */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (SdkHttpError.isInstance(error)) return explainHttp(error);
@@ -24,17 +27,17 @@ function explainHttp({ status, statusText, data, message }: SdkHttpError): strin
     .join(': ');
 }
 
-/** An error for several failed addresses has a code but no message. */
+/** Returns the code of an error. An error for several failed addresses has a code but no message. */
 function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.name;
 }
 
-/** Replaces secrets in a text by a placeholder. */
+/** A function that replaces secrets in a text with a placeholder. */
 export type Redact = (text: string) => string;
 
 const placeholder = '[secret]';
-// Shorter values are often ordinary words such as `true`. Redacting them would make errors
-// unreadable.
+// The minimum length of a secret. Shorter values are often ordinary words such as `true`, and redacting
+// them would make errors unreadable.
 const minSecretLength = { header: 4, variable: 8 };
 
 /**
@@ -49,14 +52,14 @@ export function createRedactor({ http, stdio }: McpServer): Redact {
           ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
           ...queryOf(http.url),
         ].filter((value) => value.length >= minSecretLength.header);
-  // The longest first, because one secret may contain another.
+  // The longest secret is replaced first, because one secret may contain another.
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => forms.reduce((told, form) => told.replaceAll(form, placeholder), text);
 }
 
 /**
- * For `Bearer abc`, the token alone is a secret too. For `Basic abc`, so are the decoded pair and
- * the password.
+ * Returns the secrets in the value of a header. For `Bearer abc`, the token alone is a secret too. For
+ * `Basic abc`, the decoded pair and the password are secrets too.
  */
 function secretsInHeader(value: string): readonly string[] {
   const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];
@@ -69,7 +72,7 @@ function queryOf(url: string | URL): readonly string[] {
   return [...new URL(url).searchParams.values()];
 }
 
-/** A secret may appear unchanged, escaped in JSON or encoded in a URL. */
+/** Returns the forms in which a secret may appear: unchanged, escaped in JSON, or encoded in a URL. */
 function formsOf(secret: string): readonly string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())];
 }

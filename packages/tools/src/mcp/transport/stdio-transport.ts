@@ -14,16 +14,17 @@ import type { Redact } from './error-text.ts';
 
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
-// The end of a process arrives as several events. Some never arrive if another process holds its
-// pipes.
+// How long to wait for the rest of the output after a process ended, in milliseconds. The end arrives as
+// several events, and some never arrive if another process holds the pipes.
 const drainMs = 250;
-// No process survives SIGKILL, but a busy machine may need time.
+// How long to wait after SIGKILL, in milliseconds. No process survives it, but a busy machine may need
+// time.
 const killWaitMs = 10_000;
 
 /**
- * Runs a server as a child process. The transport of the SDK is not used: it stops only the wrapper
- * and leaves the server running, waits for pipes that other processes hold, and does not report how
- * a process ended.
+ * Runs a server as a child process. The transport of the SDK is not used, for three reasons. It stops
+ * only the wrapper and leaves the server running. It waits for pipes that other processes hold. It does
+ * not report how a process ended.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
@@ -37,8 +38,8 @@ export class StdioTransport implements Transport {
   #child: ChildProcess | undefined;
   #closing: Promise<void> | undefined;
   #exitText = '';
-  // Delivers the messages one by one. The SDK defers notifications, and would lose progress that
-  // arrives together with a result.
+  // Delivers the messages one by one. The SDK delays notifications, and would lose progress that arrives
+  // together with a result.
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(server: McpStdioServer['stdio'], settings: Settings) {
@@ -51,7 +52,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** How the process ended, if it ended by itself. Otherwise empty. */
+  /** A sentence about how the process ended, if it ended by itself. Otherwise empty. */
   get exitText(): string {
     return this.#exitText;
   }
@@ -98,7 +99,7 @@ export class StdioTransport implements Transport {
     return this.#closing;
   }
 
-  /** Ends the input first, which tells the server to exit. Then sends SIGTERM, then SIGKILL. */
+  /** Ends the input first, which asks the server to exit. Then it sends SIGTERM, then SIGKILL. */
   async #close(): Promise<void> {
     const child = this.#child;
     this.onclose?.();
@@ -118,7 +119,8 @@ export class StdioTransport implements Transport {
         this.#delivery = this.#delivery.then(() => this.#deliver(line));
       }
     } catch (error) {
-      // After a message that is too long, the start of the next one cannot be found.
+      // If a message is too long, the start of the next message cannot be found. The connection therefore
+      // closes.
       this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
       void this.close();
@@ -129,7 +131,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // Some servers print other text to their output.
+      // The line is not a message. Some servers print other text to their output.
       this.onerror?.(error as Error);
     }
   }
@@ -151,7 +153,7 @@ export class StdioTransport implements Transport {
 
   #finish(): void {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
-    // After the messages that arrived before.
+    // The transport closes after all messages that arrived before were delivered.
     this.#delivery = this.#delivery.then(() => void this.close());
   }
 }
@@ -170,7 +172,7 @@ async function settlesWithin(ms: number, done: Promise<boolean>): Promise<boolea
   }
 }
 
-// More is kept than shown, so that a secret at the edge is still complete when it is redacted.
+// More bytes are kept than shown, so that a secret at the edge is still complete when it is redacted.
 const keptBytes = 16_384;
 const shownLength = 2_000;
 
@@ -192,7 +194,7 @@ export class OutputTail {
 /** Splits chunks of bytes into lines and limits the length of a line. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  // The pieces of the unfinished line. They are joined once, so the cost is linear.
+  // The pieces of the unfinished line. They are joined only once, so the cost is linear.
   #pieces: Buffer[] = [];
   #length = 0;
 
@@ -230,13 +232,13 @@ function tooLongError(maxBytes: number): RangeError {
 }
 
 /**
- * The child leads its own process group. So a wrapper such as `npx` is stopped together with the
- * server that it started, and Ctrl-C at the terminal reaches neither. Windows has no process
+ * True if the child process leads its own process group. A wrapper such as `npx` is then stopped together
+ * with the server that it started, and Ctrl-C at the terminal reaches neither. Windows has no process
  * groups.
  */
 const hasOwnGroup: boolean = process.platform !== 'win32';
 
-/** Running servers. They are stopped when this process exits without closing them. */
+/** The running servers. They are stopped if this process exits without closing them. */
 const running = new Set<ChildProcess>();
 
 function trackGroup(child: ChildProcess): void {
@@ -244,7 +246,7 @@ function trackGroup(child: ChildProcess): void {
   running.add(child);
 }
 
-/** Called when the child has ended. Kills the processes that it left behind. */
+/** Kills the processes that the child left behind. Called when the child has ended. */
 function endGroup(child: ChildProcess): void {
   if (hasOwnGroup) signalGroup(child, 'SIGKILL');
   running.delete(child);

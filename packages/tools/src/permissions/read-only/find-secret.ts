@@ -8,26 +8,29 @@ interface FindSecretOptions {
   readonly root: string;
   /** Whether the search leaves out names that start with a dot. */
   readonly skipsHidden?: boolean | undefined;
-  /** Whether tools may read a path without asking. */
+  /** Returns true if tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
 }
 
-/** Installed packages are published, so their keys are those of tests. */
+/** The folder of installed packages. They are published, so the keys in them are test keys. */
 const publishedFolder = 'node_modules';
 
-/** A search of more entries is asked for, because looking at all of them takes too long. */
+/**
+ * Maximum number of entries that are checked, because checking takes time. A search of more entries needs
+ * an approval.
+ */
 const maxEntries = 50_000;
 
 /**
- * A program cannot read what this process may not read, a file has no entries, and what was removed
- * has none either.
+ * The errors after which a folder is skipped. A program cannot read what this process cannot read. A file
+ * has no entries, and a removed folder has none either.
  */
 const unlisted: ReadonlySet<string | undefined> = new Set(['EACCES', 'ENOTDIR', 'ENOENT']);
 
 /**
- * Returns why to ask before a program reads all files below a path: one of them looks like a
- * secret, or there are too many to look at. It does not follow links, like the programs. Returns
- * undefined for a file, which the caller checks.
+ * Returns the reason to ask before a program reads all files below a path. One of them looks like a
+ * secret, or there are too many to check. Like the programs, it does not follow links. Returns undefined
+ * for a file, because the caller checks it.
  */
 export async function findSecretBelow(
   real: string,
@@ -47,7 +50,7 @@ export async function findSecretBelow(
         return `The search would read more than ${maxEntries} files, and some may be secret`;
       const path = join(folder, entry.name);
       if (skipsHidden && entry.name.startsWith('.')) continue;
-      // The name has bytes that are no text, so the path would not lead to the file.
+      // The name has bytes that are not valid text, so the path would not lead to the file.
       if (entry.name.includes('\uFFFD'))
         return `The search would read ${shownPath(path)}, whose name cannot be checked`;
       if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
@@ -59,7 +62,10 @@ export async function findSecretBelow(
   return undefined;
 }
 
-/** Almost every workspace has a `.git/config`. It is a secret only if it contains a password. */
+/**
+ * True for a git configuration without a password. Almost every workspace has a `.git/config`, and it is
+ * a secret only if it contains one.
+ */
 async function isHarmlessGitFile(path: string): Promise<boolean> {
   if (!path.endsWith(`${sep}config`) || !path.includes(`${sep}.git${sep}`)) return false;
   const text = await readFile(path, 'utf8').catch(() => undefined);

@@ -1,19 +1,19 @@
-/** The options of a program that are known to only read. All other options are unknown. */
+/** The options with which a program is known to only read. All other options count as unknown. */
 export interface OptionTable {
-  /** Single letters without a value: `-la`. */
+  /** Single letters without a value, as in `-la`. */
   readonly letters?: string | undefined;
-  /** Single letters with a value: `-n 5`, `-n5`. */
+  /** Single letters with a value, as in `-n 5` or `-n5`. */
   readonly valued?: string | undefined;
   /** Long options by their full name, with or without a value after `=`. */
   readonly long?: readonly string[] | undefined;
-  /** Long options with a value: `--lines 5`, `--lines=5`. */
+  /** Long options with a value, as in `--lines 5` or `--lines=5`. */
   readonly longValued?: readonly string[] | undefined;
-  /** Whether `-5` is a count. */
+  /** Whether a number such as `-5` is accepted as a count. */
   readonly counts?: boolean | undefined;
 }
 
 export interface ParsedOptions {
-  /** Single letters and the names of long options. */
+  /** The given options: single letters, and the names of long options. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
   /** The values of options, with the names of the options. */
@@ -23,7 +23,7 @@ export interface ParsedOptions {
 interface OptionValue {
   readonly name: string;
   readonly value: string;
-  /** Where the value is: in the next word, after the letter in the same word, or after `=`. */
+  /** The place of the value: in the next word, after the letter in the same word, or after `=`. */
   readonly place: 'next' | 'letter' | 'equals';
 }
 
@@ -58,7 +58,7 @@ interface ParsedOption {
   readonly names: readonly string[];
   /** Whether the next word is the value. */
   readonly takesNext: boolean;
-  /** The value in the same word. */
+  /** The value, if it is in the same word. */
   readonly value?: string | undefined;
 }
 

@@ -11,31 +11,37 @@ import {
 export interface ReadOnlyCommand {
   readonly program: string;
   readonly paths: readonly ReadPath[];
-  /** Git also depends on the configuration of the repository, which needs another check. */
+  /**
+   * Whether the command is git. Git also depends on the configuration of the repository, which needs
+   * another check.
+   */
   readonly isGit: boolean;
-  /** Whether the program may be one of the workspace: a test runner, a compiler. Default: false. */
+  /**
+   * Whether the program may be inside the workspace, as a test runner or a compiler can be. Default:
+   * false.
+   */
   readonly mayBeInside?: boolean | undefined;
-  /** What git does, if it does more than read. Default: `reads`. */
+  /** The kind of the git command, if it does more than read. Default: `reads`. */
   readonly gitUse?: GitUse | undefined;
-  /** What must be a remote of the repository. Default: nothing. */
+  /** A word that must be the name of a remote of the repository. Default: none. */
   readonly remote?: string | undefined;
 }
 
 export interface ReadPath {
   readonly path: string;
-  /** `search` includes everything below the path. */
+  /** How the path is read. `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
-  /** Whether only names, sizes and dates are shown, but no content. Default: false. */
+  /** Whether only names, sizes and dates are shown and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
-  /** Whether the program would read more if the path were a folder. Default: false. */
+  /** Whether the path must be a file, because the program would read more in a folder. Default: false. */
   readonly mustBeFile?: boolean | undefined;
   /** Whether a search leaves out names that start with a dot. Default: false. */
   readonly skipsHidden?: boolean | undefined;
 }
 
 /**
- * Recognizes a command that only reads: a known program without a path, with known options. Returns
- * undefined for all other commands.
+ * Parses a command that only reads. Such a command has a known program without a path, and known options.
+ * Returns undefined for all other commands.
  */
 export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | undefined {
   if (!words.every(({ isPlain }) => isPlain)) return undefined;
@@ -61,8 +67,9 @@ export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | 
 }
 
 /**
- * The caller must check that the path is the current folder, because the commands after it are
- * checked relative to the root. Other relative paths depend on the variable CDPATH.
+ * Parses the path of `cd`. The caller must check that the path is the current folder, because the
+ * commands after it are checked relative to the root. Other relative paths are refused, because they
+ * depend on the variable CDPATH.
  */
 function changeFolder(path = ''): ReadOnlyCommand | undefined {
   if (!/^(?:\/|\.\.?(?:\/|$))/.test(path)) return undefined;
@@ -103,8 +110,8 @@ function withKind(
 }
 
 /**
- * Options before the subcommand, such as -c, -C, --git-dir and --exec-path, apply to git itself.
- * None is accepted.
+ * Returns the paths that a git command reads. Options before the subcommand, such as -c, -C, --git-dir
+ * and --exec-path, are refused, because they apply to git itself.
  */
 function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] | undefined {
   const known = readOnlyGitCommands.get(name);
@@ -113,10 +120,10 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   const paths = pathsOfProgram(rest, known);
   const { showsHistory = false, shows = 'content' } = known;
   const all = { path: '.', kind: 'search', isNamesOnly: true } as const;
-  // A commit shows all paths, whatever path is given. What is denied below the root must not be
-  // shown. Secrets are only asked about if they are named, because commits are shared with others.
+  // A commit shows all paths, whatever path is given. Denied paths below the root must not be shown.
+  // Secrets need an approval only if the command names them, because commits are shared with others.
   if (paths === undefined || !showsHistory) return paths;
-  // The option -L names lines of a file: `-L1,5:src/a.ts`.
+  // The option -L names lines of a file, as in `-L1,5:src/a.ts`.
   const ranges = parseOptions(rest, known)?.values.filter((one) => one.name === 'L') ?? [];
   const inRanges = ranges.flatMap(({ value }) => pathsInOperand(value, false).slice(1));
   return [
@@ -125,7 +132,10 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   ];
 }
 
-/** An operand of git can be a path, a commit, or a path in a commit: `HEAD:src/a.ts`. */
+/**
+ * Returns the paths in an operand of git. An operand can be a path, a commit, or a path in a commit such
+ * as `HEAD:src/a.ts`.
+ */
 function pathsInOperand(operand: string, isNamesOnly: boolean): readonly ReadPath[] {
   // `HEAD:a` and `:0:a` are paths in a commit or in the index.
   const colons = [...operand.matchAll(/:/g)].map(({ index }) => operand.slice(index + 1) || '.');
@@ -156,7 +166,10 @@ function findPaths(words: readonly string[]): readonly ReadPath[] | undefined {
   });
 }
 
-/** Accepts only `sed -n` with line numbers, because sed can write files and run programs. */
+/**
+ * Returns the paths that sed reads. Only `sed -n` with line numbers is accepted, because sed can write
+ * files and run programs.
+ */
 function sedPaths([option, script = '', ...paths]: readonly string[]):
   | readonly ReadPath[]
   | undefined {

@@ -2,13 +2,12 @@ import { splitCommand, type Word } from '../split-command.ts';
 import { isReadingUse } from './writing-programs.ts';
 
 /**
- * Whether every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs,
- * `2>&1` and redirections to `/dev/null` are accepted. Substitutions, variables and other
- * redirections are not.
+ * True if every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs, `2>&1`
+ * and redirections to `/dev/null` are accepted. Substitutions, variables and other redirections are not.
  *
- * Programs that can write are accepted only with options of a closed list. This is still not enough
- * to run the line without a sandbox: nothing is known about the files that it reads. Use it only to
- * choose a sandbox in which nothing can be changed and nothing can be sent.
+ * Programs that can write are accepted only with options of a closed list. This is still not enough to
+ * run the line without a sandbox, because the files that it reads are not checked. Use it only to choose
+ * a sandbox in which nothing can be changed and nothing can be sent.
  *
  * @example
  * isReadOnlyLine("git log --oneline | head -5"); // true
@@ -32,7 +31,7 @@ function isReader([program, ...rest]: readonly Word[]): boolean {
   return isReadingUse(program.text, words) ?? readers.has(program.text);
 }
 
-/** Programs that only read, whatever their arguments are. */
+/** The programs that only read, whatever their arguments are. */
 const readers: ReadonlySet<string> = new Set(
   `[ b2sum basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expand expr false
   fgrep fmt fold grep head hexdump id join jq ls md5sum nl nproc numfmt od paste pr printf pwd
@@ -41,15 +40,19 @@ const readers: ReadonlySet<string> = new Set(
 );
 
 /**
- * Commands of bash that take the name of a variable with these options. Bash runs commands in such a
- * name (`test -v 'a[$(id)]'`), and `printf -v PATH` changes which programs the rest of the line runs.
+ * The commands of bash that take the name of a variable with the options -v and -R. Bash runs commands in
+ * such a name, as in `test -v 'a[$(id)]'`. `printf -v PATH` changes which programs the rest of the line
+ * runs.
  */
 const evaluators: ReadonlySet<string> = new Set(['[', 'test', 'printf']);
 
-/** `printf %n PATH` stores a number in the variable. Then bash takes programs from the folder `0`. */
+/**
+ * Matches the format `%n`. `printf %n PATH` stores a number in the variable, and bash then takes programs
+ * from the folder `0`.
+ */
 const setsName = /%[-+ #'*.$\d]*[hlLjztq]*n/;
 
-/** Programs that run code of their own, but only print their version with this option. */
+/** The programs that can run other code, but only print their version with these options. */
 const versionPrograms: ReadonlySet<string> = new Set(
   `bun bundle cargo clang cmake composer deno docker dotnet g++ gcc go gradle java javac kotlin make
   mvn node npm npx perl php pip pip3 pnpm poetry python python3 ruby rustc rustup swift tsc uv
@@ -66,7 +69,7 @@ const gitReaders: ReadonlySet<string> = new Set(
   whatchanged`.split(/\s+/),
 );
 
-/** Git subcommands that list if all their arguments are options of a list. */
+/** The git subcommands that only list, if the pattern accepts all their arguments. */
 const gitLists: ReadonlyMap<string, RegExp> = new Map([
   ['branch', /^(?:-[avr]+|--(?:all|remotes|list|show-current|merged|no-merged|contains|sort=.*))$/],
   ['config', /^(?:--(?:get|get-all|list|show-origin|show-scope|name-only)|-l|\w[\w.-]*)$/],
@@ -88,7 +91,10 @@ function isReadingGit(words: readonly string[]): boolean {
   return gitReaders.has(name) && !rest.some((word) => /^(?:--o[up]|-[a-zA-Z]*O)/.test(word));
 }
 
-/** With the wrong number of words, these change the settings. */
+/**
+ * True if the command reads settings. With another number of words, `git remote` and `git config` change
+ * settings.
+ */
 function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boolean {
   const isKnown = words.every((word) => gitLists.get(name)?.test(word));
   if (name === 'remote')
@@ -96,7 +102,7 @@ function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boo
   return isKnown && /^(?:--get|--get-all|--list|-l)$/.test(words[0] ?? '');
 }
 
-/** One sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. */
+/** Matches one sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. */
 const sedCommand =
   /^\s*(?:(?:\d+|\$|\/[^/\\]*\/)(?:,(?:\+?\d+|\$|\/[^/\\]*\/))?\s*!?)?\s*(?:[pdq=]|s([/|#,])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)?\s*$/;
 

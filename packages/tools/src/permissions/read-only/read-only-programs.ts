@@ -3,23 +3,27 @@ import type { OptionTable } from './parse-options.ts';
 /** A program that only reads if it is used with these options. */
 export interface ReadOnlyProgram extends OptionTable {
   /**
-   * The meaning of its operands. `text` is only printed. With `pattern`, the first operand is a
-   * pattern and not a path, unless one of `patternOptions` was given. With `files`, the program
-   * would read all entries of a folder and follow their links, so each operand must be a file.
+   * The meaning of the program's operands. With `text`, they are only printed. With `pattern`, the first
+   * operand is a pattern and not a path, unless one of `patternOptions` was given. With `files`, the
+   * program would read all entries of a folder and follow their links, so each operand must be a file.
    */
   readonly operands: 'paths' | 'files' | 'text' | 'none' | 'pattern';
   readonly patternOptions?: readonly string[] | undefined;
   /**
-   * Options that include everything below a path. `always`: the program does so without an option.
+   * The options with which the program reads everything below a path. `always` means that it does so
+   * without an option.
    */
   readonly recursiveOptions?: readonly string[] | 'always' | undefined;
-  /** The path that the program reads if it gets none. */
+  /** The path that the program reads if no path is given. */
   readonly defaultPath?: '.' | undefined;
-  /** Whether it shows names only, always or with one of these options. Default: `content`. */
+  /**
+   * Whether the program shows only names. A list has the options with which it shows only names. Default:
+   * `content`.
+   */
   readonly shows?: 'content' | 'names' | readonly string[] | undefined;
-  /** The program leaves out hidden files unless one of these options is given. */
+  /** The options with which the program shows hidden files. Without them, it omits hidden files. */
   readonly unhidingOptions?: readonly string[] | undefined;
-  /** Whether it shows the paths of commits, whatever its operands are. */
+  /** Whether the program shows the paths of commits, whatever its operands are. */
   readonly showsHistory?: boolean | undefined;
 }
 
@@ -30,7 +34,7 @@ const grep: ReadOnlyProgram = {
     recursiveOptions: ['r', 'recursive'],
     defaultPath: '.',
   },
-  // Without -f, which reads patterns from a file, and -R, which follows links.
+  // The list omits -f, which reads patterns from a file, and -R, which follows links.
   ...{ letters: 'ivwxnHhlLcoEFGPqsaIrzZbT', valued: 'eABCm' },
   long: `ignore-case invert-match word-regexp line-regexp line-number with-filename no-filename
     files-with-matches files-without-match count only-matching extended-regexp fixed-strings
@@ -50,7 +54,8 @@ const ripgrep: ReadOnlyProgram = {
     shows: ['files'],
     unhidingOptions: 'hidden no-ignore g glob iglob t T type type-not'.split(' '),
   },
-  // Without --pre, --hostname-bin and -z, which run programs, -f, and -L, which follows links.
+  // The list omits --pre, --hostname-bin and -z, which run programs. It also omits -f, and -L, which
+  // follows links.
   ...{ letters: 'nilcwFSsvoNHIqxUPp', valued: 'egtTABCmM' },
   long: `line-number no-line-number ignore-case smart-case case-sensitive files hidden no-heading heading
     count files-with-matches files-without-match fixed-strings word-regexp line-regexp invert-match
@@ -61,7 +66,7 @@ const ripgrep: ReadOnlyProgram = {
 };
 
 const headOrTail: ReadOnlyProgram = {
-  // Without -f, which never ends.
+  // The list omits -f, because the program would never end.
   ...{ operands: 'paths', letters: 'qvz', valued: 'nc', counts: true },
   ...{ long: ['quiet', 'verbose'], longValued: ['lines', 'bytes'] },
 };
@@ -102,11 +107,11 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
     },
   ],
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
-  // Without -o, which writes a file, and --compress-program, which runs a program.
+  // The list omits -o, which writes a file, and --compress-program, which runs a program.
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
-  // The second operand of uniq is a file that it writes.
+  // The second operand of uniq is a file that uniq writes, so operands are not accepted.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
-  // Without -r and -N, which read folders.
+  // The list omits -r and -N, which read folders.
   ['diff', { operands: 'files', letters: 'uqbwiBy', valued: 'U' }],
   ['grep', grep],
   ['egrep', grep],
@@ -115,7 +120,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
 ]);
 
 /**
- * Options of all subcommands that show changes. Without --output, --ext-diff, --textconv and
+ * The options of all subcommands that show changes. The list omits --output, --ext-diff, --textconv and
  * --no-index.
  */
 const diffOptions =
@@ -128,7 +133,7 @@ const logOptions =
   abbrev-commit since until after before author committer grep format pretty date max-count skip
   branches tags`.split(/\s+/);
 
-/** For options such as -U3, whose value is never the next word. */
+/** The letters for options such as -U3, whose value is never the next word. */
 const digits = '0123456789';
 
 const wholeTree: ReadOnlyProgram = {
@@ -139,7 +144,7 @@ const wholeTree: ReadOnlyProgram = {
 };
 
 /**
- * Git subcommands that only read if they are used with these options. Operands may also be commits,
+ * The git subcommands that only read if they are used with these options. Operands may also be commits,
  * which are always inside the repository.
  */
 export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map([
@@ -176,7 +181,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
       long: 'abbrev-ref short show-toplevel verify is-inside-work-tree git-dir'.split(' '),
     },
   ],
-  // With a name, `git branch` creates a branch.
+  // With a name, `git branch` creates a branch, so operands are not accepted.
   [
     'branch',
     { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },

@@ -9,16 +9,16 @@ import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 
 interface ReadOnlyEnvironment {
   readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
-  /** Whether tools may read a path without asking. */
+  /** Returns true if tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
   /** The folders where the shell searches for programs. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 
 /**
- * Returns why to ask before running a command that seems to only read: a link leads elsewhere, a
- * searched folder contains secrets, the program is inside the workspace, or the repository makes
- * git run other programs.
+ * Returns the reason to ask before running a command that seems to only read. A link may lead to another
+ * place, or a searched folder may contain secrets. The program may be inside the workspace, or the
+ * repository may make git run other programs.
  */
 export async function findReadOnlyRisk(
   { program, paths, isGit, mayBeInside = false, gitUse, remote }: ReadOnlyCommand,
@@ -49,7 +49,8 @@ export async function findReadOnlyRisk(
 async function riskOfGit(root: string, use: GitUse = 'reads'): Promise<string | undefined> {
   const risk = await findRepositoryRisk(root, use);
   if (risk !== undefined || use === 'reads') return risk;
-  // `git add` and `git commit` leave out what git ignores. Others, such as `git checkout`, do not.
+  // `git add` and `git commit` skip the files that git ignores. Other commands, such as `git checkout`,
+  // do not.
   return findInnerRisk(root, { ignored: use !== 'changes' });
 }
 
@@ -60,13 +61,13 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Commands that the shell runs without starting a program. */
+/** The commands that the shell runs without starting a program. */
 const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
 
-/** Whether the first program of that name on the search path is outside the root. */
+/** True if the first program with that name on the search path is outside of the root. */
 async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
-    // An empty entry means the current folder of the command.
+    // An empty entry means the current folder of the command, which is inside the root.
     if (!isAbsolute(folder)) return false;
     const path = join(folder, program);
     const isThere = await access(path, constants.X_OK).then(
@@ -77,6 +78,6 @@ async function isOutsideProgram(program: string, root: string, searchPath = ''):
     const real = await realpath(path).catch(() => path);
     return [path, real].every((one) => !lexicalPath(root, one).isInside);
   }
-  // The program does not exist. The shell reports that.
+  // The program does not exist. The shell reports this itself.
   return true;
 }

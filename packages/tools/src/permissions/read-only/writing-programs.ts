@@ -1,9 +1,9 @@
 import { type OptionTable, parseOptions } from './parse-options.ts';
 
 interface WritingProgram extends OptionTable {
-  /** Maximum number of operands. A further operand is a file that the program writes. */
+  /** Maximum number of operands. The program would write a further operand as a file. */
   readonly maxOperands?: number | undefined;
-  /** What an operand must match. Default: anything. */
+  /** The pattern that each operand must match. Default: any operand. */
   readonly operand?: RegExp | undefined;
 }
 
@@ -12,9 +12,9 @@ function words(text: string): readonly string[] {
 }
 
 /**
- * Programs that usually read, but that write files or start programs with some options. Only the
- * options of these lists are accepted, by their full names: many programs also accept the start of
- * a name, such as `--o=x` for `--output=x`.
+ * Programs that usually read, but that write files or start programs with some options. Only the options
+ * of these lists are accepted, by their full names. Full names are required because many programs also
+ * accept the start of a name, such as `--o=x` for `--output=x`.
  */
 const programs: ReadonlyMap<string, WritingProgram> = new Map<string, WritingProgram>([
   ['base32', { letters: 'di', valued: 'w', long: words('decode ignore-garbage wrap') }],
@@ -99,11 +99,11 @@ const programs: ReadonlyMap<string, WritingProgram> = new Map<string, WritingPro
   ],
 ]);
 
-/** Options of xxd, which are words and not letters: `-ps` is one option. */
+/** Matches options of xxd, which are words and not letters. For example, `-ps` is one option. */
 const xxdOptions = /^-(?:a|b|e|E|i|p|ps|plain|u|C|bits|autoskip|include|uppercase|capitalize)$/;
 const xxdValued = /^-(?:c|cols|g|groupsize|l|len|s|seek|o|n|name)$/;
 
-/** The parts of an expression of find that only look. All other parts are refused. */
+/** The parts of a find expression that only read. All other parts are refused. */
 const findWords: ReadonlySet<string> = new Set(
   words(`-H -L -P -D -O0 -O1 -O2 -O3 -a -and -o -or -not -amin -anewer -atime -cmin -cnewer -ctime
     -daystart -depth -d -empty -executable -false -follow -fstype -gid -group -ignore_readdir_race
@@ -114,8 +114,7 @@ const findWords: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether a program of these lists is used in a way that only reads. Returns undefined for all other
- * programs.
+ * True if a program of these lists is used in a way that only reads. Undefined for all other programs.
  */
 export function isReadingUse(program: string, given: readonly string[]): boolean | undefined {
   if (program === 'find') return given.every(isFindWord);
@@ -128,7 +127,10 @@ export function isReadingUse(program: string, given: readonly string[]): boolean
   return operand === undefined || operands.every((word) => operand.test(word));
 }
 
-/** Values such as `-size -5k` start with a dash too, but with a digit after it. */
+/**
+ * True if find accepts the word without changing anything. Values such as `-size -5k` also start with a
+ * dash, but a digit follows it.
+ */
 function isFindWord(word: string): boolean {
   return !word.startsWith('-') || findWords.has(word) || /^-(?:newer[aBcmt]{2}|\d.*|)$/.test(word);
 }

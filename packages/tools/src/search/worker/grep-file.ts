@@ -17,11 +17,13 @@ interface GrepFileOptions {
 export interface FileMatches {
   readonly matches: number;
   readonly lines: readonly ShownLine[];
-  /** How the part of the file that was searched ended. */
+  /** How the searched part of the file ended. */
   readonly end: FileEnd;
 }
 
-/** Number of portions of about 100 KB after which other tasks of the thread get a turn. */
+/**
+ * The number of portions after which other tasks of the thread get a turn. A portion has about 100 KB.
+ */
 const portionsAtOnce = 100;
 
 /** Finds the matching lines of an open file, with context lines. */
@@ -57,10 +59,10 @@ interface FileLine {
 
 const chunkBytes = 131_072;
 const newline = 0x0a;
-/** The rest of a longer line is not searched. */
+/** Maximum number of bytes of a line that are searched. The rest of a longer line is skipped. */
 const maxLineBytes = 1_048_576;
 
-/** How a file ended. `clipped`: some of its lines were searched only in part. */
+/** How a file ended. `clipped` means that some of its lines were searched only in part. */
 type FileEnd = 'text' | 'clipped' | 'binary';
 
 /**
@@ -96,8 +98,8 @@ export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> 
 function* chunksOf(fd: number): Generator<Buffer> {
   const { size } = fstatSync(fd);
   for (let position = 0; ; ) {
-    // Reads one byte more than expected, so that a small file needs only one read. Files that the
-    // system generates on reading have size 0.
+    // One byte more than expected is read, so that a small file needs only one read. Files that the
+    // system generates on reading have the size 0.
     const most = Math.min(chunkBytes, Math.max(size - position, 4095) + 1);
     const chunk = Buffer.allocUnsafe(most);
     const bytesRead = readSync(fd, chunk, 0, most, position);
@@ -131,14 +133,17 @@ const lineOverhead = 10;
 
 interface ContextWindow {
   readonly shown: readonly ShownLine[];
-  /** `foundAt` is the position of the match in the line, or undefined. */
+  /** Adds a line. `foundAt` is the position of the match in the line, or undefined without a match. */
   push(number: number, text: string, foundAt: number | undefined): void;
-  /** Whether context lines after a match are still missing. */
+  /** Returns true if context lines after a match are still missing. */
   wantsMore(): boolean;
   isFull(): boolean;
 }
 
-/** Collects the matching lines and the context lines around them, up to a maximum length. */
+/**
+ * Returns an object that collects the matching lines and the context lines around them, up to a maximum
+ * length.
+ */
 function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   const shown: ShownLine[] = [];
   const before: ShownLine[] = [];
@@ -170,7 +175,7 @@ function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   };
 }
 
-/** Approximate length of a line in the output. */
+/** Returns the approximate length of a line in the output. */
 export function displayLength({ text }: ShownLine): number {
   return text.length + lineOverhead;
 }

@@ -7,13 +7,13 @@ import ignore from 'ignore';
 /** The rules of `.gitignore` files for the paths below a base folder. */
 export interface IgnoreRules {
   /**
-   * Whether a path is ignored. `path` is relative to the base and uses `/`. Call it from the top
-   * down: paths inside an ignored folder must not be checked.
+   * Returns true if a path is ignored. `path` is relative to the base and uses `/`. Check folders before
+   * their content, because paths inside an ignored folder must not be checked.
    */
   ignores(path: string, isFolder: boolean): boolean;
   /**
-   * Returns the rules plus those of a file in `folder`. `folder` is relative to the base, and ''
-   * for the base itself.
+   * Returns these rules plus the rules of an ignore file in `folder`. `folder` is relative to the base.
+   * It is '' for the base itself.
    */
   with(folder: string, text: string): IgnoreRules;
 }
@@ -39,8 +39,8 @@ function patternsOf(text: string, folder: string): readonly string[] {
 }
 
 /**
- * Rewrites a line of a nested file relative to the base. All rules are then in one list, and the
- * last match decides across files, as in git.
+ * Rewrites a line of a nested file relative to the base. All rules are then in one list, in which the
+ * last match decides, as in git.
  */
 function anchorPattern(line: string, folder: string): readonly string[] {
   const trimmed = line.replace(/(?<!\\) +$/, '');
@@ -58,7 +58,7 @@ function escapePattern(folder: string): string {
 }
 
 const maxBytes = 1_048_576;
-// Does not follow links, like git. Without O_NONBLOCK, opening a FIFO of that name would block.
+// Like git, this does not follow links. Without O_NONBLOCK, opening a FIFO with that name would block.
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Returns the texts of the ignore files of a folder, lowest precedence first. */
@@ -88,7 +88,10 @@ async function pathExists(path: string): Promise<boolean> {
   );
 }
 
-/** In a linked worktree, `.git` is a file that contains the path of the repository. */
+/**
+ * Returns the text of the file `info/exclude`. In a linked worktree, `.git` is a file that contains the
+ * path of the repository.
+ */
 async function readExcludes(folder: string): Promise<string | undefined> {
   const pointer = await readText(`${folder}/.git`);
   const own = pointer === undefined ? `${folder}/.git` : follow(folder, /^gitdir: (.*)/, pointer);
@@ -98,8 +101,8 @@ async function readExcludes(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Leaves `..` to the operating system instead of `join`, because the folder may be a handle path,
- * whose parent by name is wrong.
+ * Returns a path that a git file names. `..` is left in the path for the operating system, and `join` is
+ * not used. The folder may be a handle path, whose parent by name is wrong.
  */
 function follow(folder: string, form: RegExp, text: string): string | undefined {
   const path = form.exec(text)?.[1]?.trim() ?? '';
@@ -107,7 +110,10 @@ function follow(folder: string, form: RegExp, text: string): string | undefined 
   return isAbsolute(path) ? path : `${folder}/${path}`;
 }
 
-/** Returns undefined if it is not a regular file or cannot be read. It then has no rules. */
+/**
+ * Returns the text of a file. Undefined if it is not a regular file or cannot be read, which means that
+ * it has no rules.
+ */
 async function readText(path: string): Promise<string | undefined> {
   const file = await open(path, flags).catch(() => undefined);
   try {
@@ -130,9 +136,8 @@ interface StartingRules {
 }
 
 /**
- * Collects the rules of the folders above a folder, up to the top of its repository or to the root.
- * If the folder itself is ignored, the caller asked for it on purpose, and only the rules inside it
- * apply.
+ * Returns the rules of the folders above a folder, up to the top of its repository or to the root. If the
+ * folder itself is ignored, the caller searches it on purpose, so only the rules inside it apply.
  */
 export async function startingRules(root: string, start: string): Promise<StartingRules> {
   const base = (await findRepository(root)) ?? root;
@@ -151,7 +156,7 @@ async function rulesIn(folder: string, path: string, above: IgnoreRules): Promis
   return texts.reduce((rules, text) => rules.with(path, text), above);
 }
 
-/** Returns the base, each folder on the way, and the last folder. */
+/** Returns the base, each folder between the base and the last folder, and the last folder. */
 function foldersFrom(base: string, last: string): readonly string[] {
   const folders = [last];
   for (let folder = last; folder !== base && folder !== dirname(folder); ) {

@@ -13,7 +13,7 @@ import { displayLength, type FileMatches, grepFile } from './grep-file.ts';
 import { openWalkedFile, searchedFiles } from './searched-files.ts';
 import { createWalkReport, type WalkedFile } from './walk-files.ts';
 
-// Runs in a worker thread, which can be terminated at any time.
+// This program runs in a worker thread, which can be terminated at any time.
 
 export interface WorkerInput {
   readonly request: SearchRequest;
@@ -86,7 +86,7 @@ interface GrepListener {
 }
 
 /**
- * Searches the files one after the other until all are done, a limit is reached, or the signal
+ * Searches the files one after the other, until all were searched, a limit is reached, or the signal
  * aborts.
  */
 async function runGrep(

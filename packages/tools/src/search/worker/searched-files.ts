@@ -19,7 +19,7 @@ export async function* searchedFiles(
   const { root, segments, glob, exclude, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   const excluded = exclude.flatMap(deniedMatchers);
-  // A folder or file that is searched on purpose was approved before.
+  // If the searched folder or file itself is a protected one, the call was approved before.
   const isApproved = secretProtection(lexicalPath(root, segments.join('/'))) !== undefined;
   for await (const file of filesBelow(request, report, signal)) {
     const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
@@ -33,8 +33,8 @@ export async function* searchedFiles(
 }
 
 /**
- * Matches the text both as a glob, like a permission policy, and as an exact path, because a path
- * may look like a glob.
+ * Returns two matchers for a text: one for a glob, as in a permission policy, and one for an exact path.
+ * Both are needed because a path may look like a glob.
  */
 function deniedMatchers(glob: string) {
   return [false, true].map((exact) => pathMatcher(glob, { isWide: true, exact }));
@@ -84,7 +84,7 @@ async function openSegments(root: string, segments: readonly string[]): Promise<
 // Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Returns undefined if it is no longer a regular file or cannot be read. */
+/** Opens a file. Returns undefined if it is no longer a regular file or cannot be read. */
 export async function openWalkedFile({
   folder,
   name,
@@ -104,8 +104,8 @@ export async function openWalkedFile({
 type MatchPath = (path: string) => boolean;
 
 /**
- * Returns a function that tells whether a path matches a glob. A glob without a slash matches the
- * name in any folder. A leading `!` negates it. A trailing slash means everything in that folder.
+ * Returns a function that is true for paths that match a glob. A glob without a slash matches the name in
+ * any folder. A leading `!` negates the glob. A trailing slash matches everything in that folder.
  */
 function globMatcher(glob: string): MatchPath {
   const isNegative = glob.startsWith('!');

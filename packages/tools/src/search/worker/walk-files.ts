@@ -4,7 +4,7 @@ import { type IgnoreRules, readIgnoreFiles } from './ignore-rules.ts';
 
 export interface WalkedFile {
   readonly name: string;
-  /** Relative to the start of the walk, with `/`. */
+  /** The path, relative to the start of the walk, with `/`. */
   readonly path: string;
   /** The folder that contains the file. It stays open until the next file is requested. */
   readonly folder: Folder;
@@ -12,12 +12,12 @@ export interface WalkedFile {
 
 interface WalkOptions {
   readonly rules: IgnoreRules;
-  /** The start of the walk, relative to the base of the rules. '' for the base. */
+  /** The start of the walk, relative to the base of the rules. It is '' for the base. */
   readonly rulesPath: string;
   /** Maximum number of files, folders and other entries together. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** Ends the walk without an error. */
+  /** Ends the walk without an error when it aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -39,8 +39,9 @@ interface Level {
 }
 
 /**
- * Yields the regular files below a folder that are not ignored, sorted by name within each folder.
- * It does not follow links and does not enter `.git`. It yields to the event loop at each folder.
+ * Yields the regular files below a folder that are not ignored, sorted by name within each folder. It
+ * does not follow links and does not enter `.git`. At each folder it lets other tasks of the event loop
+ * run.
  */
 export async function* walkFiles(
   start: Folder,

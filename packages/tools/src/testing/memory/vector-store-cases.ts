@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VectorEntry, VectorStore } from '../../contract/vector-store.ts';
 
-/** Opens an empty store with three dimensions. The returned function closes it. */
+/** Opens an empty store with three dimensions. `close` closes the store. */
 type OpenStore = () => Promise<{ readonly store: VectorStore; readonly close: () => unknown }>;
 
 const entry = (id: string, vector: readonly number[], more: Partial<VectorEntry> = {}) => ({
@@ -11,7 +11,7 @@ const entry = (id: string, vector: readonly number[], more: Partial<VectorEntry>
 
 const all = (scope: string) => ({ scope, vector: [1, 1, 1], limit: 1000 });
 
-/** The cases that every store must pass. */
+/** Defines the tests that every store must pass. */
 export function testVectorStore(name: string, open: OpenStore): void {
   const withStore = (title: string, check: (store: VectorStore) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {

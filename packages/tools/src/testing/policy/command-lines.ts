@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { writeTree } from '../temporary-folder.ts';
 
-// Random command lines and the folder that they are about. Most commands are harmless, and most
-// lines have something odd, so that a line is often almost allowed.
+// This file creates random command lines and the folder that they use. Most commands are harmless, but
+// most lines contain something odd. A line is therefore often almost allowed.
 
 /** A folder `inner` with traps, beside a folder `outside` with a key. */
 export interface TrapWorld {
@@ -52,7 +52,7 @@ export function createTrapWorld(base: string): TrapWorld {
 
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Names of files of the world, some of them reached in a roundabout way. */
+/** Returns names of files in the world. Some of them are reached through links or `..`. */
 function pathIn({ root, outside }: TrapWorld): fc.Arbitrary<string> {
   const good = ['a.txt', 'b c.txt', 'src', 'src/c.ts', 'in', 'in/c.ts', '.', './a.txt', 'src/deep'];
   const odd = [
@@ -83,7 +83,7 @@ function pathIn({ root, outside }: TrapWorld): fc.Arbitrary<string> {
   return fc.oneof({ weight: 4, arbitrary: pick(...good) }, { weight: 3, arbitrary: pick(...odd) });
 }
 
-/** Options of each program: first those that it may have, then traps. */
+/** The options of each program. The first text has options that it may have, and the second has traps. */
 const programs: Readonly<Record<string, readonly [good: string, traps: string]>> = {
   cat: ['-n -A --number --', '-z --output=o'],
   head: ['-n -5 -2 -c3 --lines=1', '-f --x'],
@@ -152,7 +152,10 @@ const others = [
   ],
 ];
 
-/** Odd pieces of shell syntax. Those that do something write `o` or read a file that they must not. */
+/**
+ * Odd pieces of shell syntax. A piece that has an effect writes the file `o`, or reads a file that it
+ * must not read.
+ */
 const syntax = [
   ...['> o', '>> o', '2> o', '&> o', '>| o', '>& o', '<> o', '{fd}> o', '2>&1x', '2>/dev/nullx'],
   ...[
@@ -198,7 +201,7 @@ const syntax = [
   ...["'", '"', '\\', '\\\n', '\r', '\u00a0', '\u000b', '\t', '\u2028', '&', '|&', '\n', '\0'],
 ];
 
-/** Writes a word in one of the ways in which a shell reads the same word. */
+/** Returns a word in one of the forms that a shell reads as the same word. */
 function quoted(text: string, way: number): string {
   const [head = '', ...rest] = text;
   switch (way) {
@@ -237,7 +240,7 @@ function commandIn(world: TrapWorld): fc.Arbitrary<string> {
   return fc.oneof({ weight: 30, arbitrary: known }, { weight: 1, arbitrary: pick(...others) });
 }
 
-/** Returns random command lines about a world. */
+/** Returns random command lines that use the files of a world. */
 export function commandLines(world: TrapWorld): fc.Arbitrary<string> {
   const line = fc
     .tuple(commandIn(world), fc.array(fc.tuple(separator, commandIn(world)), { maxLength: 2 }))
@@ -245,7 +248,7 @@ export function commandLines(world: TrapWorld): fc.Arbitrary<string> {
   const odd = fc
     .tuple(line, fc.nat(), pick(...syntax), pick('', ' '))
     .map(([text, at, piece, by]) => {
-      // Mostly at the border of a word, where a shell expects such a piece.
+      // The piece is usually inserted at the border of a word, where a shell expects it.
       const borders = [...text.matchAll(/ |$/g)].map(({ index }) => index);
       const place = at % 4 === 0 ? at % (text.length + 1) : (borders[at % borders.length] ?? 0);
       return `${text.slice(0, place)}${by}${piece}${by}${text.slice(place)}`;

@@ -20,7 +20,7 @@ export interface Ruling {
 interface RulingOptions extends ApproveByPolicyOptions {
   readonly rules?: readonly PermissionRule[];
   readonly remembered?: readonly PermissionRule[];
-  /** The called tool. Default: a tool without a function, with the name of the call. */
+  /** The called tool. Default: a tool with the name of the call that does nothing. */
   readonly tool?: Tool;
 }
 

@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a command line did, by the calls of the kernel. Paths are real paths. */
+/** The actions of a command line, according to its system calls. All paths are real paths. */
 export interface Traced {
   readonly executed: readonly string[];
   readonly read: readonly string[];
-  /** Files that were opened to write, and calls that change the file system. */
+  /** The files that were opened for writing, and the calls that change the file system. */
   readonly changed: readonly string[];
-  /** Addresses that were connected to. */
+  /** The addresses that processes tried to connect to. */
   readonly connected: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function hasStrace(): boolean {
   return spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=execve', 'true']).status === 0;
 }
 
-/** Runs a line with bash like the tool `bash`, and returns what its processes did. */
+/** Runs a line with bash as the tool `bash` does, and returns the actions of its processes. */
 export function traceBash(
   line: string,
   cwd: string,
@@ -30,8 +30,8 @@ export function traceBash(
 ): Traced {
   const folder = mkdtempSync(join(tmpdir(), 'trace-'));
   const calls = ['execve', 'execveat', 'connect', ...opening, ...changing];
-  // `?` accepts calls that this processor does not have. `-y` shows the real path of what was
-  // opened. `-ff` writes one file per process, so that calls are not mixed.
+  // `?` accepts calls that this processor does not have. `-y` shows the real path of opened files. `-ff`
+  // writes one file per process, so that calls are not mixed.
   const trace = `trace=${calls.map((call) => `?${call}`).join(',')}`;
   try {
     const options = ['-ff', '-y', '-s', '4096', '-e', trace, '-o', join(folder, 't')];

@@ -5,17 +5,17 @@ import { findSandbox } from '../../sandbox/find-sandbox.ts';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { runTool } from '../tool-context.ts';
 
-// A program that runs commands in a sandbox, like an agent would. Tests start it as different users.
-// It reads one JSON request per line and prints one JSON answer per line. Its environment holds a
-// key that no command may get.
+// A program that runs commands in a sandbox, as an agent does. Tests start it as different users. It
+// reads one JSON request per line and prints one JSON answer per line. Its environment holds a key that
+// no command may get.
 
-/** One request: a command to run in a sandbox with these options. */
+/** One request: a command, and the options of the sandbox in which it runs. */
 export interface SandboxedRequest {
   readonly root: string;
   readonly input: JsonValue;
   readonly options?: SandboxOptions | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Run the command in the closed view, with these paths hidden. */
+  /** If set, the command runs in the closed view, with these paths hidden. */
   readonly closed?: readonly string[] | undefined;
 }
 
@@ -40,6 +40,9 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   };
   const { sandbox } = found;
   const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
-  const { text, isError } = await runTool(bash, input).finally(() => sandbox.close());
+  const { text, isError } = await runTool(bash, input).finally(async () => {
+    await sandbox.settled();
+    sandbox.close();
+  });
   return { text, isError, pid: process.pid };
 }

@@ -14,7 +14,10 @@ import type { SandboxedAnswer, SandboxedRequest } from './sandboxed-agent.ts';
 export const agentKey = 'canary-7f3a9c';
 const nobody = 65_534;
 
-/** The users as whom the attacks run: the current one, and an ordinary one if that is root. */
+/**
+ * The users as whom the attacks run. They are the current user, and also an ordinary user if the current
+ * one is root.
+ */
 export const sandboxUsers: readonly ('self' | 'nobody')[] =
   process.getuid?.() === 0 ? ['self', 'nobody'] : ['self'];
 
@@ -32,13 +35,13 @@ export function attacksAs<T>(
 
 /** An agent of a user, with a home folder and a workspace that is new for each test. */
 export interface AttackedAgent {
-  /** Real paths. `outside` is neither below `/tmp` nor below the workspace. */
+  /** The real path of the workspace. `outside` is neither below `/tmp` nor below the workspace. */
   readonly workspace: string;
   readonly outside: string;
   readonly home: string;
   readonly isRoot: boolean;
   readonly pid: number;
-  /** Writes files and gives them to the user. */
+  /** Writes files and makes the user their owner. */
   write(folder: string, files: Readonly<Record<string, string>>): void;
   /** Runs a command in the sandbox and returns its output. */
   run(command: string, request?: Partial<SandboxedRequest>): Promise<string>;
@@ -51,7 +54,10 @@ interface RunningAgent {
 
 const agents = new Map<string, RunningAgent>();
 
-/** Skips the test if there is no sandbox. With MILLRACE_REQUIRE_ALL=1 it fails instead. */
+/**
+ * Starts an agent for attacks. Skips the test if there is no sandbox. With MILLRACE_REQUIRE_ALL=1 the
+ * test fails instead.
+ */
 export async function attackAgent(
   user: (typeof sandboxUsers)[number],
   context: Pick<TestContext, 'skip'>,

@@ -1,8 +1,16 @@
-// A route for the AI SDK's useChat. It needs no server of Millrace: it runs the agent and streams the run.
-import { agent } from '../../../../weather-agent.ts';
+// A route for the AI SDK's useChat. It needs no Millrace server, because it runs the agent itself
+// and streams the run.
+import { readUIMessages } from '@millrace/agent';
+import { agent, log } from '../../../../weather-agent.ts';
 
 export async function POST(request: Request): Promise<Response> {
-  const { messages } = await request.json();
-  const run = agent.run(messages.at(-1).parts[0].text, { signal: request.signal });
+  const { id, messages } = await request.json(); // the id of the chat is the session
+  const run = agent.run(messages.at(-1).parts[0].text, { session: id, signal: request.signal });
   return run.toUIMessageStreamResponse();
+}
+
+/** The messages of a chat, for a page that was loaded again: useChat({ id, messages }). */
+export async function GET(request: Request): Promise<Response> {
+  const id = new URL(request.url).searchParams.get('id') ?? '';
+  return Response.json(await readUIMessages(log, id)); // check here that the user may read this chat
 }

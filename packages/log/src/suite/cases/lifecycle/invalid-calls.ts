@@ -20,13 +20,14 @@ const endless = Number.POSITIVE_INFINITY;
 const unreadable = fact({ type: 'handed_off', to: 7 as never });
 
 /**
- * The first step of a follower. It rejects whether `follow` itself throws or its first batch fails.
+ * Runs the first step of a follower. It rejects if `follow` itself throws, and also if its first batch
+ * fails.
  */
 async function firstStep(log: Log, id: SessionId, options?: FollowOptions): Promise<unknown> {
   return log.follow(id, options)[Symbol.asyncIterator]().next();
 }
 
-/** Calls that TypeScript would reject but JavaScript or JSON allow. */
+/** Calls that TypeScript rejects, but that JavaScript or JSON can make. */
 const malformed: Readonly<Record<string, (log: Log, theirs: Driver) => Promise<unknown>>> = {
   'a command without a key': (log) => log.submit(other, {}, undefined as never),
   'no command': (log) => log.submit(other, undefined as never, 'k'),
@@ -72,7 +73,7 @@ async function refusesOption(what: string, attempt: Promise<unknown>): Promise<v
   await assert.rejects(attempt, isRefusal, what);
 }
 
-/** Changes the drafts after the call, as a caller that reuses them would. */
+/** Changes the drafts after the call, like a caller that reuses its objects. */
 function spoil(drafts: DraftRecord[]): void {
   for (const { delta, fact: what } of drafts) {
     if (delta?.type === 'append_bytes') delta.chunk.fill(0);
@@ -235,7 +236,7 @@ export const mistakeCases: readonly CaseSpec[] = [
         ends.add((await log.info(session))?.lease?.expiresAt);
       }
       assert.ok(ends.size <= 25, `it was renewed ${ends.size} times a day`);
-      // The system's timers treat a longer delay as 0.
+      // Timers of the system treat a longer delay as 0.
       assert.ok(Math.max(...waits) < 2 ** 31);
       clock.jump(98 * dayMs);
       await expectRefusal('held', log.open(session));

@@ -26,10 +26,7 @@ async function codeOfLoss({ lost }: Driver): Promise<unknown> {
   return ((await expectImmediate(lost)) as { code?: string }).code;
 }
 
-/**
- * Creates a session with three records, and returns the records for a later session with the same
- * id.
- */
+/** Creates a session with three records. Returns the records for a later session with the same id. */
 async function someRecords(log: Log, id: SessionId): Promise<readonly LogRecord[]> {
   await (await log.open(id)).append(markers(3, 'its own'));
   await (await log.open(copy)).append(markers(6, "another one's"));
@@ -43,7 +40,7 @@ async function waitingFor(log: Log, id: SessionId): Promise<Follower> {
   return follower;
 }
 
-/** Browsers do not have `ReadableStream.from` yet. */
+/** Converts an async iterable to a stream, because browsers do not have `ReadableStream.from` yet. */
 function readableStream<T>(values: AsyncIterable<T>): ReadableStream<T> {
   const iterator = values[Symbol.asyncIterator]();
   return new ReadableStream<T>({
@@ -65,7 +62,10 @@ async function isWaiting(log: Log): Promise<boolean> {
   return waiting;
 }
 
-/** The session is another one. A store with an incarnation per session cannot tell this from a rewind. */
+/**
+ * The error codes for a session that was deleted and created again. A store with one incarnation per
+ * session cannot distinguish this from a rewind.
+ */
 const replaced = ['no_session', 'rewound'] as const;
 
 export const neighbourCases: readonly CaseSpec[] = [

@@ -28,7 +28,8 @@ export const followCases: readonly CaseSpec[] = [
         const had = { after: 0, through: from, records: records.slice(0, from) };
         followers.push(new Follower(log, stateAfter(session, from === 0 ? [] : [had])));
       }
-      // Some followers call `next` before the append and some after it. Both are at the seam.
+      // Some followers call `next` before the append, and some after it. Both kinds change from stored to
+      // new records here.
       for (const [index, follower] of followers.entries())
         if (index % 2 === 0) void follower.request();
       for (const draft of wholeTurn(2, letters)) await driver.append([draft]);

@@ -6,7 +6,7 @@ import { fact, marker, markers, runFinished, runStarted, turnStarted } from '../
 import { Follower, offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
-/** In the order of their code points. */
+/** Unusual ids, in the order of their code points. */
 const oddIds: readonly SessionId[] = [
   ' ',
   '"',
@@ -122,7 +122,7 @@ export const listCases: readonly CaseSpec[] = [
       assert.deepEqual(await listed(log, { isWaiting: true, limit: 2 }), waiting.slice(0, 2));
       const after = sessionId('b interrupted');
       assert.deepEqual(await listed(log, { isWaiting: true, limit: 1, after }), ['d command']);
-      // The driver of the first session dies.
+      // After this time, the lease of the first session has expired.
       clock.jump(60_000);
       assert.deepEqual(await listed(log, { isWaiting: true }), ['a driven', ...waiting]);
     },

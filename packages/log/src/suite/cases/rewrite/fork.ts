@@ -170,7 +170,7 @@ export const forkCases: readonly CaseSpec[] = [
         ],
       );
       assert.equal((await log.info(into))?.through, 7);
-      // A fork that was taken before the redaction keeps the content, until it is redacted too.
+      // A fork that was created before the redaction keeps the content until the fork is redacted too.
       const early = sessionId('early');
       await log.fork(into, { into: early, through: 6 });
       await log.redact(into, itemId('second'));

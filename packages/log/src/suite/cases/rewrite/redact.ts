@@ -144,7 +144,7 @@ export const redactCases: readonly CaseSpec[] = [
         await expectRefusal('bad_records', log.redact(session, answerId(1)));
         assert.deepEqual(await readAll(log, session), before);
       }
-      // While its turn is open, the item may still change.
+      // While the turn is open, the item may still change.
       await driver.append([turnFinished(1)]);
       await log.redact(session, answerId(1));
       await assertGone(log);

@@ -10,7 +10,7 @@ const session = sessionId('s');
 const copy = sessionId('copy');
 const letters = [...'abcdefghij'];
 
-/** Records with gaps, a snapshot, commands and an unfinished attempt. */
+/** Returns records with gaps, a snapshot, commands and an unfinished attempt. */
 async function someRecords(log: Log): Promise<readonly LogRecord[]> {
   const driver = await log.open(session);
   await driver.append([...wholeTurn(1, letters), ...wholeTurn(2, letters)]);

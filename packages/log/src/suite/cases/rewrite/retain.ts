@@ -8,7 +8,7 @@ import type { CaseSpec } from '../../log-subject.ts';
 
 const [old, other] = [sessionId('old'), sessionId('other')];
 
-/** The turns that still have deltas. */
+/** Returns the turns that still have deltas. */
 async function turnsWithDeltas(log: Log): Promise<readonly number[]> {
   const records = await readAll(log, old);
   return [...new Set(records.flatMap(({ turn, delta }) => (delta === undefined ? [] : turn)))];

@@ -35,7 +35,7 @@ const session = sessionId('s');
 const letters = [...'abcdefghij'];
 const hello = { kind: 'text', text: 'hello' } as const;
 
-/** A turn with a user message in the middle, and with records before and after it. */
+/** Drafts of a turn with a user message in the middle, and with records before and after the turn. */
 const crowded: readonly DraftRecord[] = [
   marker('before'),
   ...wholeTurn(1, letters).slice(0, 8),
@@ -46,7 +46,7 @@ const crowded: readonly DraftRecord[] = [
 /** The offsets of the turn's first and last delta. */
 const [first, last] = [4, 4 + 11 + 3];
 
-/** The states of readers that stopped at each offset. */
+/** Returns the folded state at each offset. */
 async function statesAt(log: Log): Promise<readonly FoldState[]> {
   const records = await readAll(log, session);
   return [0, ...records.map(({ offset }) => offset)].map((through) => {
@@ -123,7 +123,7 @@ export const settleCases: readonly CaseSpec[] = [
       assert.ok(start !== undefined);
       const fold = await summaryOfLog(log, session);
       await log.settle(session, 1);
-      // Other rewrites must not change this.
+      // Other rewrites must not change how pages end.
       await driver.append(wholeItem('i', hello));
       await log.redact(session, itemId('i'));
       const pages = await readBatches(log, session, { maxBytes: 1 });

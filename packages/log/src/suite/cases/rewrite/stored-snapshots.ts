@@ -8,7 +8,10 @@ import type { CaseSpec } from '../../log-subject.ts';
 const session = sessionId('stored');
 const body = 'text with U+0000 \\u0000, 🌊 and "quotes"';
 
-/** The snapshots of the log, and a function that writes some. Undefined if the store keeps none. */
+/**
+ * Returns the snapshots of the log, and a function that writes a snapshot. Returns undefined if the store
+ * stores no snapshots.
+ */
 async function prepare(log: Log) {
   const { snapshots } = log;
   if (snapshots === undefined) return undefined;
@@ -29,7 +32,7 @@ async function partsIn(snapshots: SnapshotStore, from = 0, maxBytes = 1e6) {
   return parts.map(({ part, body: text }) => `${part}: ${text.replace(body, '').trim()}`);
 }
 
-/** For stores that keep snapshots. The cases of others do nothing. */
+/** Cases for stores that store snapshots. On other stores these cases do nothing. */
 export const storedSnapshotCases: readonly CaseSpec[] = [
   {
     name: 'stored snapshots: parts are added and replaced, and read in pages',

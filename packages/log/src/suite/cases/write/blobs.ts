@@ -2,7 +2,7 @@ import * as assert from '../../assert.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const bytes = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
-/** The output of `sha256sum` for an empty file. */
+/** The SHA-256 of zero bytes, as `sha256sum` prints it for an empty file. */
 const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export const blobCases: readonly CaseSpec[] = [

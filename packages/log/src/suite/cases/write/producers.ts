@@ -92,8 +92,8 @@ export const producerCases: readonly CaseSpec[] = [
       assert.deepEqual([last?.turn, last?.attempt], [1, 1]);
       assert.equal(last?.fact?.type, 'attempt_superseded');
       await expectRefusal('fenced', first.append([line()], 2));
-      // Records that it stored before are refused too. Otherwise a fenced producer would continue
-      // after them.
+      // Sequence numbers that the producer stored before are refused too. Otherwise a fenced producer would
+      // continue after them.
       await expectRefusal('fenced', first.append(answer(1, ['half an ans']).slice(0, 3), 1));
       await second.append(answer(1, ['an answer'], 2), 1);
       const { items } = await summaryOfLog(log, session);

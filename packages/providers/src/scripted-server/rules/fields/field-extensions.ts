@@ -1,18 +1,18 @@
 import type { WireName } from '../../answers/wire-answer.ts';
 
-/** A field that compatible servers have, but the provider's own SDK does not. */
+/** A field that compatible servers have, but that the provider's own SDK does not have. */
 export interface FieldExtension {
-  /** The shape in the table of the wire. */
+  /** The name of the shape in the table of the wire. */
   readonly shape: string;
-  /** The field, as in a `FieldTable`. */
+  /** The field, in the notation of a `FieldTable`. */
   readonly field: string;
-  /** The servers that need it, and what for. */
+  /** The servers that need the field, and its purpose. */
   readonly why: string;
 }
 
 const assistant = 'ChatCompletionAssistantMessageParam';
 
-/** Where a cache point for Claude can be. A tool result has it beside its text. */
+/** The shapes that can have a cache point for Claude. A tool result has it beside its text. */
 const cacheableShapes = [
   'ChatCompletionContentPartText',
   'ChatCompletionContentPartImage',
@@ -21,7 +21,7 @@ const cacheableShapes = [
   'ChatCompletionToolMessageParam',
 ];
 
-/** All fields that this package sends beyond the types of the SDKs. */
+/** All fields that this package sends, but that the types of the SDKs do not have. */
 export const fieldExtensions: Readonly<Record<WireName, readonly FieldExtension[]>> = {
   anthropic: [
     {

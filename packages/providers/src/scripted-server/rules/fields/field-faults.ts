@@ -3,15 +3,15 @@ import { isList, isObject } from '../document.ts';
 
 /**
  * The shapes of a request by name. `Body` is the whole request. A shape lists its fields as
- * `name:kinds`, and `name?:kinds` for optional ones; `*` allows other fields. The kinds are `str`,
- * `num`, `bool`, `null`, `any`, a text in quotes, the name of a shape, and lists of them with `[]`. A
- * shape that starts with `=` is a choice of other shapes.
+ * `name:kinds`, or `name?:kinds` for optional fields. `*` allows other fields.
+ * The kinds are `str`, `num`, `bool`, `null`, `any`, a text in quotes, the name of a shape, and
+ * lists of them with `[]`. A shape that starts with `=` is a choice of other shapes.
  */
 export type FieldTable = Readonly<Record<string, string>>;
 
 /**
- * Lists the fields of a request that the wire does not have, the required ones that are missing, and
- * those of a wrong kind, at any depth.
+ * Returns the faulty fields of a request, at any depth. They are unknown fields, missing required
+ * fields, and fields of a wrong kind.
  */
 export function fieldFaults(body: JsonValue | undefined, table: FieldTable): readonly string[] {
   return kindFaults(body ?? null, ['Body'], '', shapesOf(table));
@@ -32,7 +32,10 @@ type Shapes = (name: string) => Shape | undefined;
 
 const parsed = new WeakMap<FieldTable, Map<string, Shape>>();
 
-/** Parses shapes when they are first used, because a request uses few of them. */
+/**
+ * Returns a function that finds a shape by name. It parses a shape when the shape is first used,
+ * because a request uses few of them.
+ */
 function shapesOf(table: FieldTable): Shapes {
   const known = parsed.get(table) ?? new Map<string, Shape>();
   parsed.set(table, known);
@@ -100,8 +103,8 @@ function kindWords(kind: string): string {
 }
 
 /**
- * Checks an object against the shapes that it can be. `type` and `role` tell them apart; among several
- * that fit, the one with the fewest faults counts.
+ * Checks an object against the shapes that it can have. `type` and `role` select the shapes. If
+ * several match, the faults of the shape with the fewest faults are returned.
  */
 function objectFaults(
   object: JsonObject,
@@ -136,7 +139,7 @@ function isMarkedAs(object: JsonObject, { fields }: FieldShape): boolean {
   });
 }
 
-/** Names the mark that no shape has: the type if there is one, otherwise the role. */
+/** Returns the fault of an object whose `type` or `role` matches no shape. */
 function markFault(object: JsonObject, choices: readonly FieldShape[], at: string): string {
   const isOf = (name: string) =>
     choices.some(({ fields }) => fields.get(name)?.kinds.includes(JSON.stringify(object[name])));

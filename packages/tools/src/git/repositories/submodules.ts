@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type HashBytes, submodulePaths } from './git-index.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFileSync } from './read-regular-file.ts';
+import { type HashBytes, submodulePaths } from '../git-index.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFileSync } from '../read-regular-file.ts';
 
-/** Git refuses a larger file. */
+/** Maximum size of a `.git` file, in bytes. Git refuses a larger file. */
 const maxPointerBytes = 1_048_576;
 
 /**
- * Reads a file `.git`, which names the folder of the repository, as git does. Returns undefined if git
- * refuses it, and `unclear` if this function and git may read different paths.
+ * Returns the path in a `.git` file, which names the folder of the repository. Returns undefined if git
+ * refuses the file, and `unclear` if this function and git may read different paths.
  */
 function readPointer(content: Buffer): { readonly path: string } | 'unclear' | undefined {
   let end = content.length;
@@ -30,7 +30,7 @@ function isLineBreak(byte: number | undefined): boolean {
   return byte === 0x0a || byte === 0x0d;
 }
 
-/** Reads a file `.git` that may be hostile. Returns `unclear` if it cannot be read. */
+/** Reads a `.git` file that may be hostile. Returns `unclear` if it cannot be read. */
 export function readPointerFile(file: string): ReturnType<typeof readPointer> {
   const content = readRegularFileSync(file, maxPointerBytes);
   return content === undefined ? 'unclear' : readPointer(content);
@@ -43,14 +43,14 @@ export function gitFolderOf(worktree: string): string | undefined {
     if (lstatSync(git).isDirectory()) return git;
     const pointer = readPointerFile(git);
     if (pointer === undefined || pointer === 'unclear') return undefined;
-    // Not `resolve`: the kernel follows a link before it applies `..` to it.
+    // `resolve` is not used, because the kernel follows a link before it applies `..` to it.
     return realPath(pointer.path.startsWith('/') ? pointer.path : `${worktree}/${pointer.path}`);
   } catch {
     return undefined;
   }
 }
 
-/** Resolves a path as the kernel does. Returns undefined if nothing is there. */
+/** Resolves a path as the kernel does. Returns undefined if the path does not exist. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path);
@@ -61,27 +61,36 @@ export function realPath(path: string): string | undefined {
 
 /** The index of a repository. */
 export interface ReadIndex {
-  /** Differs after each change. No command can choose the time of change. Empty: there is no index. */
+  /**
+   * A text that differs after each change of the index. It includes the ctime, which no command can
+   * choose. Empty if there is no index.
+   */
   readonly stamp: string;
-  /** The paths of the submodules. Undefined if git may see others. */
+  /** The paths of the submodules. Undefined if git may read other submodules. */
   readonly submodules: readonly string[] | undefined;
 }
 
 const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 
-/** A file that changed later than this before it was read is read again, as folders are. */
+/** The minimum age of a file's last change, in milliseconds. A file that changed later is read again. */
 const settledAfterMs = 3000;
 
 interface KeptIndex extends ReadIndex {
-  /** Whether a later change certainly gives another stamp. */
+  /**
+   * True if the files were not changed recently. Only then does every later change give them another
+   * time, and so another stamp.
+   */
   readonly isSettled: boolean;
-  /** The index, the further files of a split one, and the settings that say how to read them. */
+  /**
+   * The paths of the index, of the further files of a split index, and of the settings that define how to
+   * read them.
+   */
   readonly files: readonly string[];
   /** The stamps of these files. */
   readonly seen: string;
 }
 
-/** Reads the index of repositories, and again only after a change. */
+/** Reads the index of repositories. It reads an index again only after a change. */
 export class IndexReader {
   readonly #known = new Map<string, KeptIndex>();
 
@@ -91,7 +100,7 @@ export class IndexReader {
     const settled = Date.now() - settledAfterMs;
     const path = join(git, 'index');
     const settings = settingsOf(git);
-    // Before reading: a change meanwhile is noticed by the next call.
+    // The stamp is taken before reading, so the next call notices a change during the read.
     const before = stampOf([path]);
     const seenSettings = stampOf(settings);
     const index = readRegularFileSync(path, maxIndexBytes);
@@ -110,7 +119,10 @@ export class IndexReader {
 
 const maxSettingsBytes = 1_048_576;
 
-/** The files that say which hashes a repository has. A worktree has the settings of its repository. */
+/**
+ * Returns the files that define the hashes of a repository. A worktree uses the settings of its
+ * repository.
+ */
 function settingsOf(git: string): readonly string[] {
   const pointer = join(git, 'commondir');
   const common = readRegularFileSync(pointer, maxPathBytes)?.toString('utf8').trim();
@@ -139,12 +151,12 @@ function readSubmodules(
     : submodulePaths(index, { shared: known, hashBytes });
 }
 
-/** An index with more of them cannot be checked. */
+/** Maximum number of further files. An index with more of them cannot be checked. */
 const maxSharedFiles = 50;
 
 /**
- * The further files of a split index. It names one by a hash after the name `link`, which can also be
- * a part of another name: then no such file exists.
+ * Returns the further files of a split index. The index names such a file by a hash after the text
+ * `link`. That text can also be part of a name in the index, but then no such file exists.
  */
 function sharedIndexes(git: string, index: Buffer): readonly string[] {
   const found = new Set<string>();
@@ -157,7 +169,10 @@ function sharedIndexes(git: string, index: Buffer): readonly string[] {
   return [...found];
 }
 
-/** When a file changed, in milliseconds since 1970. A missing file changes when it is created. */
+/**
+ * Returns the time at which a file changed, in milliseconds since 1970. It is 0 for a missing file,
+ * because its creation is a change.
+ */
 function changedAt(path: string): number {
   try {
     return lstatSync(path).ctimeMs;

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { SandboxError } from '../contract/sandbox.ts';
-import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { RepositorySearch } from './repository-search.ts';
 
 // A command leaves files or folders that hide a repository from the search, so that nothing guards
@@ -105,10 +105,21 @@ test('a folder with the names of a bare repository is found, whatever they are',
   });
 });
 
-test('the objects of a bare repository are not searched', () => {
+test('the objects of a bare repository are searched, except in a .git', () => {
   const objects = Object.fromEntries(numbers(90).map((n) => [`b/objects/${n + 10}/x`, '']));
-  writeTree(root, { 'b/HEAD': '', 'b/refs/x': '', ...objects });
-  expect(new RepositorySearch({ maxFolders: 10 }).find(root)).toHaveLength(2);
+  writeTree(root, { 'b/HEAD': '', 'b/refs/x': '', ...objects, 'b/objects/10/.git/x': '' });
+  expect(new RepositorySearch().find(root)).toHaveLength(3);
+  expect(new RepositorySearch({ maxFolders: 10, skipsObjects: true }).find(root)).toHaveLength(2);
+});
+
+test('folders with packages are searched if that is asked for', () => {
+  writeTree(root, { 'node_modules/x/node_modules/y/.git/x': '' });
+  const { found: all, packages } = new RepositorySearch().survey(root);
+  expect([all.length, packages]).toEqual([1, [join(root, 'node_modules')]]);
+  const search = new RepositorySearch({ searchesPackages: true });
+  expect(search.find(root).map(({ folder }) => folder)).toContain(
+    join(root, 'node_modules/x/node_modules/y'),
+  );
 });
 
 function numbers(count: number): readonly number[] {

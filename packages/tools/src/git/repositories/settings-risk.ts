@@ -1,22 +1,23 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isQuietGitConfig } from './git-config.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { isQuietGitConfig } from '../git-config.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFile } from '../read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
 interface GitOptions {
   /** The real path of the workspace. */
   readonly root: string;
-  /** Folders with settings that no command can change. A `.git` may lead to them. */
+  /** The folders with settings that no command can change. A `.git` file may point to them. */
   readonly guarded: readonly string[];
   readonly search: RepositorySearch;
 }
 
 /**
- * Returns why a `.git` that a command created makes git run programs. It is a folder, or a file that
- * names one. What this function cannot read as git does counts as a risk.
+ * Returns the reason why a `.git` that a command created makes git run programs. The `.git` is a folder,
+ * or a file that names a folder. Anything that this function cannot read in the same way as git counts as
+ * a risk.
  */
 export async function riskOfGit(git: string, options: GitOptions): Promise<string | undefined> {
   const { root, guarded } = options;
@@ -25,10 +26,10 @@ export async function riskOfGit(git: string, options: GitOptions): Promise<strin
   if (entry.isDirectory()) return riskOfRepository(git, dirname(git), options);
   if (!entry.isFile()) return 'it is neither a file nor a folder';
   const pointer = readPointerFile(git);
-  // Git refuses such a file.
+  // Git refuses such a file, so it is harmless.
   if (pointer === undefined) return undefined;
   const real = pointer === 'unclear' ? undefined : plainPath(dirname(git), pointer.path);
-  // The next command could create what is missing.
+  // The folder does not exist or the path is unusual. The next command could create the folder.
   if (real === undefined) return 'it leads to nothing, through a link or to an unusual name';
   if (!isInside(root, real)) return 'it leads out of the workspace';
   const isGuarded = guarded.some((place) => isInside(place, real));
@@ -40,28 +41,47 @@ async function riskOfRepository(
   worktree: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(git, root);
+  const why = (await riskOfSettings(git, root)) ?? (await riskOfRebase(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
 }
 
-/** Returns why a folder that looks like a bare repository makes git run programs. */
+/** Returns the reason why a folder that looks like a bare repository makes git run programs. */
 export async function riskOfBare(
   folder: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(folder, root);
+  const why = (await riskOfSettings(folder, root)) ?? (await riskOfRebase(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
 }
 
+/** The folder of a rebase that has begun, and its list of steps. */
+export const rebaseName = 'rebase-merge';
+const listName = 'git-rebase-todo';
+const maxListBytes = 1_048_576;
+
+/** Returns why `git rebase --continue` runs programs: the list of a rebase can have commands. */
+export async function riskOfRebase(git: string): Promise<string | undefined> {
+  const why = `its ${rebaseName} has commands, which git rebase --continue would run`;
+  const folder = join(git, rebaseName);
+  const entry = await lstat(folder).catch(() => undefined);
+  if (entry === undefined || entry.isFile()) return undefined;
+  if (!entry.isDirectory()) return why;
+  const isThere = await lstat(join(folder, listName)).then(() => true, isNotMissing);
+  if (!isThere) return undefined;
+  const list = await readRegularFile(join(folder, listName), maxListBytes);
+  const hasCommand = /^[ \t]*(?:x|exec)(?:\s|$)/m.test(list?.toString('latin1') ?? 'exec');
+  return hasCommand ? why : undefined;
+}
+
 const elsewhere = 'its worktree is another folder';
 
 /**
- * Whether a repository has a worktree in which the search does not find its submodules. The search
- * finds them in a folder with a `.git` that leads to the repository.
+ * True if a repository has a worktree in which the search does not find the submodules. The search finds
+ * them only in a folder with a `.git` that leads to the repository.
  */
 export async function hasHiddenWorktree(
   git: string,
@@ -74,7 +94,7 @@ export async function hasHiddenWorktree(
   return !(await worktreesOf(git)).every(isSearched);
 }
 
-/** The other folders that a repository uses as its worktree. */
+/** Returns the other folders that a repository uses as its worktree. */
 async function worktreesOf(git: string): Promise<readonly string[]> {
   const config = await readRegularFile(join(git, 'config'), maxConfigBytes);
   return readGitSettings(config?.toString('utf8') ?? '')
@@ -83,8 +103,8 @@ async function worktreesOf(git: string): Promise<readonly string[]> {
 }
 
 /**
- * Resolves a path that git reads from a file. Returns undefined if nothing is there, or if links
- * lead to it: `resolve` ignores them, and later they could lead elsewhere.
+ * Resolves a path that git reads from a file. Returns undefined if the path does not exist or goes
+ * through links. `resolve` ignores links, and they could later lead to another place.
  */
 function plainPath(folder: string, path: string): string | undefined {
   const plain = resolve(folder, path);
@@ -93,13 +113,17 @@ function plainPath(folder: string, path: string): string | undefined {
 
 const maxNameBytes = 4096;
 const maxConfigBytes = 1_048_576;
-/** A submodule can have submodules, and a worktree takes the settings of its repository. */
+/**
+ * Maximum depth of nested repositories. A submodule can have submodules, and a worktree uses the settings
+ * of its repository.
+ */
 const maxDepth = 5;
-const maxModuleFolders = 2000;
+/** No path of a submodule leads into the folders of objects here, because they are in a `.git`. */
+const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: true } as const;
 
 /**
- * Returns why a git folder that a command created makes git run programs. Settings of clones are
- * accepted, also with submodules.
+ * Returns the reason why a git folder that a command created makes git run programs. The usual settings
+ * of clones are accepted, with or without submodules.
  */
 async function riskOfSettings(git: string, root: string, depth = 0): Promise<string | undefined> {
   if (depth > maxDepth) return 'it has too many repositories in it';
@@ -131,7 +155,7 @@ async function riskOfModules(
   depth: number,
 ): Promise<string | undefined> {
   try {
-    const found = new RepositorySearch({ maxFolders: maxModuleFolders }).find(modules);
+    const found = new RepositorySearch(modulesSearch).find(modules);
     for (const { folder } of found) {
       const why = await riskOfSettings(folder, root, depth + 1);
       if (why !== undefined) return `its submodule ${basename(folder)}: ${why}`;

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../../core/src/testing/runs.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { runs } from '../../../../core/src/testing/runs.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { RepositorySearch } from './repository-search.ts';
 
 /** Longer than the steps of the kernel's clock for files. */
@@ -18,6 +18,8 @@ const change = fc.record({
   at: folder,
   to: folder,
 });
+const changes = fc.array(change, { maxLength: 8 });
+const searchesPackages = fc.boolean();
 type Change = typeof change extends fc.Arbitrary<infer C> ? C : never;
 
 /** Makes a change, and sets the time of modification back, as a hostile command would. */
@@ -48,12 +50,13 @@ function makeChange(root: string, { kind, at, to }: Change): void {
 
 test('a search that keeps what it read finds what a new search finds', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(change, { maxLength: 8 }), async (changes) => {
+    fc.asyncProperty(searchesPackages, changes, async (searchesPackages, changes) => {
       const root = temporaryFolder();
-      const kept = new RepositorySearch({ settledAfterMs });
+      const kept = new RepositorySearch({ settledAfterMs, searchesPackages });
       for (const each of changes) {
         makeChange(root, each);
-        expect(kept.find(root)).toEqual(new RepositorySearch().find(root));
+        const found = new RepositorySearch({ searchesPackages }).find(root);
+        expect((await kept.surveyInSlices(root, [root])).found).toEqual(found);
         await setTimeout(2 * settledAfterMs);
         // Now the folders are settled, so that the next search does not read them again.
         kept.find(root);

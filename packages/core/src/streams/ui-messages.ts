@@ -1,0 +1,97 @@
+import { Folder } from '../fold/fold.ts';
+import { emptyState, type FoldState, type ItemState } from '../fold/fold-state.ts';
+import { toArray } from '../fold/sequence.ts';
+import type { SessionId } from '../ids.ts';
+import type { Batch, LogRecord } from '../protocol/record.ts';
+import { joinParkedRuns, type ParkedState } from './parked-runs.ts';
+import { wholeChunks } from './part-chunks.ts';
+import { messageId, restateMessage } from './record-chunks.ts';
+import { isStepItem } from './step-chunks.ts';
+import { partsOfChunks, type UiApproval, type UiMessage, type UiPart } from './ui-message.ts';
+
+/**
+ * Converts the records of a session to the messages of the AI SDK's `useChat`. A run is one message,
+ * and so are a parked run and the runs that continue it.
+ */
+export class UiMessages {
+  readonly #folder: Folder;
+  #parked: ParkedState = { run: undefined, isParked: false };
+  /** The reasons of all questions about calls of this session. */
+  readonly #questions = new Map<string, string | undefined>();
+  readonly #answers = new Map<string, UiApproval>();
+
+  constructor(session: SessionId) {
+    this.#folder = new Folder(emptyState(session));
+  }
+
+  /** The offset of the last record that was added. */
+  get through(): number {
+    return this.#folder.state.through;
+  }
+
+  /** Adds the next records. Returns false if they do not follow on from those before them. */
+  add(batch: Batch): boolean {
+    const { joined, after } = joinParkedRuns(batch.records, this.#parked);
+    const records = joined.flatMap((one) => (one.isParkBoundary ? [] : one.record));
+    if (this.#folder.addBatch({ ...batch, records }).outcome === 'gap') return false;
+    for (const record of batch.records) this.#learn(record);
+    this.#parked = after;
+    return true;
+  }
+
+  /** The answer to a question is not part of the state. */
+  #learn({ fact }: LogRecord): void {
+    if (fact?.type === 'approval_asked' && fact.from === undefined) {
+      this.#questions.set(fact.toolCallId, fact.reason);
+      this.#answers.delete(fact.toolCallId);
+    }
+    if (fact?.type !== 'approval_answered' || !this.#questions.has(fact.toolCallId)) return;
+    const { toolCallId: id, decision, reason } = fact;
+    const requestReason = this.#questions.get(id);
+    this.#answers.set(id, {
+      ...{ id, approved: decision === 'allow' },
+      ...(requestReason === undefined ? {} : { requestReason }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  /** All messages. A message that the user sent during an answer is a part of that answer. */
+  list(): UiMessage[] {
+    const { state } = this.#folder;
+    const begun = new Set<ItemState['run']>();
+    return toArray(state.items).flatMap((item): readonly UiMessage[] => {
+      const { run } = item;
+      if (run !== undefined && begun.has(run)) return [];
+      if (isStepItem(item) && run !== undefined) {
+        begun.add(run);
+        return [this.#answerOf(stateOfRun(state, run))];
+      }
+      const parts = item.kind === 'user' ? userParts(state, item) : [];
+      return parts.length === 0 ? [] : [{ id: item.id, role: 'user', parts }];
+    });
+  }
+
+  #answerOf(state: FoldState): UiMessage {
+    const parts = partsOfChunks(restateMessage(state), this.#answers);
+    return { id: messageId(state), role: 'assistant', parts };
+  }
+}
+
+/** The state as if the run were open. Questions of sub-agents and retries belong to the open run. */
+function stateOfRun(state: FoldState, run: NonNullable<FoldState['run']>): FoldState {
+  if (run === state.run) return state;
+  const asked = state.asked.filter(({ from }) => from === undefined);
+  return { ...state, run, asked, superseded: [] };
+}
+
+/** The texts and files of a user's message. */
+function userParts(state: FoldState, { parts }: ItemState): UiPart[] {
+  return parts.flatMap(({ id, part }): readonly UiPart[] => {
+    if (part?.kind === 'text') return [{ type: 'text', text: part.text }];
+    if (part?.kind !== 'media' && part?.kind !== 'file') return [];
+    const named = part.kind === 'file' ? { filename: part.name } : {};
+    return partsOfChunks(wholeChunks(state, id, part)).map((one) =>
+      one.type === 'file' ? { ...one, ...named } : one,
+    );
+  });
+}

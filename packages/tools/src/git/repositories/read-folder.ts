@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer';
+import { lstatSync, readdirSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
+
+/**
+ * A folder with entries of these names counts as a bare repository, whatever the entries contain.
+ * Otherwise a command could empty one of these files, and the repository would no longer be guarded.
+ */
+export const bareNames = ['HEAD', 'objects', 'refs'] as const;
+
+/**
+ * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
+ * and the settings from the folder that this file names.
+ */
+function looksBare(names: ReadonlySet<string>): boolean {
+  return (
+    bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
+  );
+}
+
+/** The name of folders with packages, which are large. */
+export const packagesName = 'node_modules';
+
+/** The facts about one folder that a search needs. */
+export interface ReadFolder {
+  readonly inode: bigint;
+  readonly changedNs: bigint;
+  /** Whether a later change of the folder is certain to change its ctime. */
+  readonly isSettled: boolean;
+  readonly isBare: boolean;
+  readonly hasGit: boolean;
+  /** The names of the other folders in it, without `.git` and the one with packages. */
+  readonly inner: readonly string[];
+  /** Whether it has a folder with packages. */
+  readonly hasPackages: boolean;
+  /** The paths of the inner folders whose names are not valid text. */
+  readonly oddNames: readonly Buffer[];
+}
+
+/**
+ * Reads a folder, or returns the known facts if the folder has not changed. It compares the ctime,
+ * because no command can choose that time. Returns undefined if the folder no longer exists, or if
+ * another user does not let this user read it.
+ */
+export function readFolder(
+  path: string,
+  known: ReadFolder | undefined,
+  settledAfterMs: number,
+): ReadFolder | undefined {
+  try {
+    const now = Date.now();
+    const { ino: inode, ctimeNs: changedNs } = lstatSync(path, { bigint: true });
+    if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
+    const entries = readdirSync(path, { withFileTypes: true });
+    const names = new Set(entries.map(({ name }) => name));
+    const folders = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    const inner = folders.filter((name) => name !== '.git' && name !== packagesName);
+    return {
+      inode,
+      changedNs,
+      isSettled: BigInt(now - settledAfterMs) * 1_000_000n > changedNs,
+      isBare: looksBare(names),
+      hasGit: names.has('.git'),
+      inner,
+      hasPackages: folders.includes(packagesName),
+      oddNames: inner.some((name) => name.includes('\uFFFD')) ? oddNamesIn(path) : [],
+    };
+  } catch (error) {
+    if (isOutOfReach(path, error)) return undefined;
+    throw unreadableFolder(path, error);
+  }
+}
+
+/**
+ * Returns the facts about a folder that cannot be listed. Git can still enter it, if its permissions
+ * allow that.
+ */
+export function unlistedFolder(path: string): ReadFolder {
+  const names = new Set(
+    ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
+  );
+  return {
+    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], oddNames: [] },
+    ...{ hasPackages: isThere(join(path, packagesName)), isBare: looksBare(names) },
+    hasGit: names.has('.git'),
+  };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the paths of the inner folders whose names are not valid text. A string cannot hold such a
+ * path.
+ */
+function oddNamesIn(path: string): readonly Buffer[] {
+  return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
+    .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
+    .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
+}
+
+/** True if a folder has a repository in it, has too many folders, or cannot be read. */
+export function hasRepository(top: Buffer, maxFolders: number): boolean {
+  const folders = [top];
+  try {
+    for (const path of folders) {
+      const entries = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
+      const names = new Set(entries.map(({ name }) => name.toString('latin1')));
+      if (names.has('.git') || looksBare(names)) return true;
+      for (const entry of entries)
+        if (entry.isDirectory()) folders.push(Buffer.concat([path, Buffer.from(sep), entry.name]));
+      if (folders.length > maxFolders) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function unreadableFolder(path: string, cause: unknown): SandboxError {
+  const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+  const message = `Cannot search ${path} for repositories to protect: ${code}. Run chmod u+rwx on it, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path }, { cause });
+}
+
+/**
+ * True if a folder cannot be used by this user. The owner of a folder can enter one that cannot be
+ * listed, or change its permissions.
+ */
+function isOutOfReach(path: string, error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['ENOENT', 'ENOTDIR'].includes(code)) return true;
+  if (code !== 'EACCES') return false;
+  try {
+    return lstatSync(path).uid !== process.getuid?.();
+  } catch {
+    // A folder above cannot be entered. If that folder belongs to this user, the search has already
+    // refused it.
+    return true;
+  }
+}

@@ -1,0 +1,207 @@
+import { basename, dirname, join, sep } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { SandboxError } from '../../contract/sandbox.ts';
+import {
+  hasRepository,
+  packagesName,
+  type ReadFolder,
+  readFolder,
+  unlistedFolder,
+} from './read-folder.ts';
+import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
+
+/** A repository in a folder of the workspace. A folder can be bare and also have a `.git`. */
+export interface FoundRepository {
+  readonly folder: string;
+  /** Whether the folder itself looks like a repository, without files of a worktree. */
+  readonly isBare: boolean;
+  /** Whether the folder has an entry `.git`. */
+  readonly hasGit: boolean;
+}
+
+/** Maximum number of repositories that are guarded. */
+export const maxRepositories = 200;
+
+/** Options of `RepositorySearch`. */
+interface SearchOptions {
+  /**
+   * A folder that changed less than this time before it was read is read again, because file systems
+   * store times with a limited precision. Default: 3 s, because some file systems have a precision of two
+   * seconds.
+   */
+  readonly settledAfterMs?: number | undefined;
+  /** Maximum number of folders to search. Default: 50,000. */
+  readonly maxFolders?: number | undefined;
+  /** Whether folders with packages are searched too. They are large. Default: false. */
+  readonly searchesPackages?: boolean | undefined;
+  /**
+   * Whether the folders in `objects` of a bare repository are left out. Git puts no repositories
+   * there, but a command can. Default: false.
+   */
+  readonly skipsObjects?: boolean | undefined;
+}
+
+/** The result of a search. */
+export interface FoundRepositories {
+  /** The repositories that were found. Submodules come first, then repositories near the root. */
+  readonly found: readonly FoundRepository[];
+  /** The folders with packages that were not searched. */
+  readonly packages: readonly string[];
+  /** Folders that cannot be listed, although they belong to this user. */
+  readonly unlisted: readonly string[];
+  /** The reason why there may be other repositories. Undefined if all were found. */
+  readonly problem?: SandboxError | undefined;
+}
+
+/** Maximum number of repositories that a search finds. It ends after this number. */
+const maxFound = 10 * maxRepositories;
+
+/** A search in slices lets other work run after this time. */
+const sliceMs = 2;
+
+/**
+ * Finds repositories in folders below a root. A search keeps the folders that it has read. The next
+ * search reads only the folders that have changed since then.
+ */
+export class RepositorySearch {
+  /** The folders that the last search read, by path. */
+  #known: ReadonlyMap<string, ReadFolder> = new Map();
+  readonly #settledAfterMs: number;
+  readonly #maxFolders: number;
+  readonly #searchesPackages: boolean;
+  readonly #skipsObjects: boolean;
+  readonly #indexes = new IndexReader();
+
+  constructor(options: SearchOptions = {}) {
+    this.#settledAfterMs = options.settledAfterMs ?? 3000;
+    this.#maxFolders = options.maxFolders ?? 50_000;
+    this.#searchesPackages = options.searchesPackages ?? false;
+    this.#skipsObjects = options.skipsObjects ?? false;
+  }
+
+  /**
+   * Returns all repositories, except those in folders with packages that are no submodules. Throws a
+   * `SandboxError` if there are too many folders or repositories, or if a folder cannot be read: a
+   * command could otherwise hide a repository behind others.
+   */
+  find(root: string): readonly FoundRepository[] {
+    const { found, problem } = this.survey(root);
+    if (problem !== undefined) throw problem;
+    return found;
+  }
+
+  /** Does the same as `find`. If there is a problem, it still returns the repositories that it found. */
+  survey(root: string): FoundRepositories {
+    const search = this.#search(root, [root]);
+    let step = search.next();
+    while (step.done !== true) step = search.next();
+    return step.value;
+  }
+
+  /** As `survey`, in these folders of the root. Lets other work of the process run meanwhile. */
+  async surveyInSlices(root: string, folders: readonly string[]): Promise<FoundRepositories> {
+    const search = this.#search(root, folders);
+    for (let start = performance.now(), step = search.next(); ; step = search.next()) {
+      if (step.done === true) return step.value;
+      if (performance.now() - start < sliceMs) continue;
+      await setImmediate();
+      start = performance.now();
+    }
+  }
+
+  /** Yields after each folder. */
+  *#search(root: string, starts: readonly string[]): Generator<undefined, FoundRepositories> {
+    const read = new Map<string, ReadFolder>();
+    const found: FoundRepository[] = [];
+    const packages: string[] = [];
+    const unlisted: string[] = [];
+    const folders = [...starts];
+    // Submodules are searched first. Git reads them from the repository above, so a large number of
+    // folders must not hide one.
+    const submodules: string[] = [];
+    let problem: SandboxError | undefined;
+    for (let at = 0; at < folders.length || submodules.length > 0; ) {
+      const path = submodules.pop() ?? folders[at++] ?? root;
+      if (read.has(path)) continue;
+      const folder = this.#read(path, (error) => {
+        problem ??= error;
+        unlisted.push(path);
+      });
+      if (folder === undefined) continue;
+      yield;
+      read.set(path, folder);
+      const { isBare, hasGit, oddNames } = folder;
+      if (path !== root && (isBare || hasGit)) found.push({ folder: path, isBare, hasGit });
+      if (found.length > maxRepositories) problem ??= tooManyRepositories(root);
+      if (found.length > maxFound) break;
+      if (hasGit) submodules.push(...this.#submodulesOf(path).filter((one) => !read.has(one)));
+      const inner = this.#innerOf(folder, isObjectStore(path, read.get(dirname(path))));
+      if (oddNames.some((name) => hasRepository(name, this.#maxFolders)))
+        problem ??= undecodableFolder(path);
+      if (folders.length + inner.length > this.#maxFolders)
+        problem ??= tooManyFolders(root, this.#maxFolders);
+      // Faster than `join`, which a search of many folders notices.
+      else for (const name of inner) folders.push(`${path}${sep}${name}`);
+      if (folder.hasPackages && !this.#searchesPackages) packages.push(join(path, packagesName));
+    }
+    this.#known = read;
+    return { found, packages, unlisted, problem };
+  }
+
+  /** Returns the index of a repository. `git` is the git folder of that repository. */
+  readIndex(git: string): ReadIndex {
+    return this.#indexes.read(git);
+  }
+
+  #innerOf({ inner, hasPackages }: ReadFolder, isStore: boolean): readonly string[] {
+    const names = isStore && this.#skipsObjects ? inner.filter(isOther) : inner;
+    return hasPackages && this.#searchesPackages ? [...names, packagesName] : names;
+  }
+
+  #read(path: string, report: (error: SandboxError) => void): ReadFolder | undefined {
+    try {
+      return readFolder(path, this.#known.get(path), this.#settledAfterMs);
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      report(error);
+      return unlistedFolder(path);
+    }
+  }
+
+  /**
+   * Returns the folders of the submodules of a worktree. Links are left out, because git does not follow
+   * them.
+   */
+  #submodulesOf(worktree: string): readonly string[] {
+    const git = gitFolderOf(worktree);
+    const names = git === undefined ? [] : (this.readIndex(git).submodules ?? []);
+    return names
+      .map((name) => join(worktree, name))
+      .filter((folder) => folder.startsWith(worktree + sep) && realPath(folder) === folder);
+  }
+}
+
+/** Whether a folder in `objects` of a repository is not one of git, which has many there. */
+const isOther = (name: string) => !/^(?:[0-9a-f]{2}|info|pack)$/.test(name);
+
+function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
+  return parent?.isBare === true && basename(path) === 'objects';
+}
+
+const choose = 'Work in a folder below it, or switch the sandbox off';
+
+/** Returns the error for a workspace with more repositories than can be guarded. */
+export function tooManyRepositories(root: string): SandboxError {
+  const message = `Cannot protect the repositories in ${root}: there are more than ${maxRepositories}. ${choose}. A command may have created folders with the name .git: remove them`;
+  return new SandboxError('cannot_confine', message, { path: root });
+}
+
+function tooManyFolders(root: string, maxFolders: number): SandboxError {
+  const message = `Cannot find all repositories in ${root} to protect them: it has more than ${maxFolders} folders. ${choose}`;
+  return new SandboxError('cannot_confine', message, { path: root });
+}
+
+function undecodableFolder(path: string): SandboxError {
+  const message = `Cannot protect a repository in ${path}: the name of its folder is no text. Rename the folder, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path });
+}

@@ -1,0 +1,57 @@
+import { afterEach, expect, test } from 'vitest';
+import { McpConnections } from '../testing/mcp-connections.ts';
+import { startHttpServer, type TestHttpServer } from '../testing/mcp-http-server.ts';
+
+// A hostile or taken-over MCP server redirects requests. The headers of the user hold a key, and the
+// new address can be a service that only this machine reaches.
+
+const connections = new McpConnections();
+const servers: TestHttpServer[] = [];
+afterEach(async () => {
+  await connections.closeAll();
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function start(): Promise<TestHttpServer> {
+  const server = await startHttpServer('sessions');
+  servers.push(server);
+  return server;
+}
+
+test.for([301, 302, 303, 307, 308])(
+  'attack: a redirect with %i to another server gets no request',
+  async (status) => {
+    const [given, other] = [await start(), await start()];
+    given.answerWith(async () => new Response(null, { status, headers: { location: other.url } }));
+    const headers = { 'x-api-key': 'canary-key' };
+    const http = { url: given.url, headers };
+    await expect(connections.connect({ name: 'given', http })).rejects.toThrow(/HTTP 30\d/);
+    expect(other.requests).toEqual([]);
+  },
+);
+
+test('a redirect to another path of the server is followed', async () => {
+  const server = await start();
+  const url = new URL(server.url);
+  const before = `${url.origin}/old`;
+  const { fetch } = globalThis;
+  let count = 0;
+  const redirecting: typeof fetch = async (at, init) => {
+    if (!String(at).endsWith('/old')) return fetch(at, init);
+    count++;
+    return new Response(null, { status: 307, headers: { location: '/mcp' } });
+  };
+  const http = { url: before, headers: { 'x-api-key': 'key' }, fetch: redirecting };
+  const { tools } = await connections.connect({ name: 'given', http });
+  expect(tools.length).toBeGreaterThan(0);
+  expect(count).toBeGreaterThan(0);
+  expect(server.requests[0]?.headers.get('x-api-key')).toBe('key');
+});
+
+test('attack: redirects without an end are an error', async () => {
+  const server = await start();
+  server.answerWith(async () => new Response(null, { status: 307, headers: { location: '/mcp' } }));
+  const http = { url: server.url };
+  await expect(connections.connect({ name: 'given', http })).rejects.toThrow(/HTTP 30\d/);
+  expect(server.requests.length).toBeLessThan(50);
+});
