@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childEnv } from '../../../../../packages/core/src/testing/runs.ts';
 import { firstMessage } from '../../../../../scripts/child-message.ts';
 import { builtPage } from './built-page.ts';
 import type { ModelCommand } from './controlled-provider.ts';
@@ -45,7 +46,7 @@ export class PageServer {
     const token = this.#token === undefined ? [] : ['8', this.#token];
     const child = fork(script, [port, builtPage(), this.#folder, ...token], {
       execArgv: ['--conditions=@millrace/source'],
-      env: { PATH: process.env['PATH'] ?? '' },
+      env: childEnv(),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child = child;
