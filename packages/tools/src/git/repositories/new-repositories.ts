@@ -17,6 +17,8 @@ import {
   riskOfBare,
   riskOfGit,
   riskOfRebase,
+  riskOfSequencer,
+  sequencerName,
 } from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
@@ -184,7 +186,7 @@ async function risksOf(
     }
     if (isBare && !isKnown(folder, 'isBare')) {
       const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index', rebaseName];
+      const names = ['config', 'hooks', 'commondir', 'index', rebaseName, sequencerName];
       if (why !== undefined) risks.push({ folder, names, why });
     }
   }
@@ -230,14 +232,17 @@ async function changedIndexes(
 }
 
 /**
- * The rebases of known repositories that a command has begun, and that would run commands when the
- * user continues them. The command itself runs its own rebase in the sandbox.
+ * The rebases and cherry-picks of known repositories that a command has begun, and that would run
+ * programs when the user continues them. The command itself runs its own rebase in the sandbox. A
+ * rebase of before cannot be changed, but a cherry-pick can.
  */
 async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
   for (const folder of before.keys()) {
     const why = rebases.has(folder) ? undefined : await riskOfRebase(folder);
     if (why !== undefined) risks.push({ folder, names: [rebaseName], why });
+    const also = await riskOfSequencer(folder);
+    if (also !== undefined) risks.push({ folder, names: [sequencerName], why: also });
   }
   return risks;
 }

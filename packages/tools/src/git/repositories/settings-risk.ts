@@ -41,7 +41,7 @@ async function riskOfRepository(
   worktree: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(git, root)) ?? (await riskOfRebase(git));
+  const why = (await riskOfSettings(git, root)) ?? (await riskOfContinuing(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -52,29 +52,55 @@ export async function riskOfBare(
   folder: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(folder, root)) ?? (await riskOfRebase(folder));
+  const why = (await riskOfSettings(folder, root)) ?? (await riskOfContinuing(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
 }
 
-/** The folder of a rebase that has begun, and its list of steps. */
+/** The folder of a rebase that has begun. */
 export const rebaseName = 'rebase-merge';
-const listName = 'git-rebase-todo';
-const maxListBytes = 1_048_576;
+/** The folder of a cherry-pick or revert of several commits that has begun. */
+export const sequencerName = 'sequencer';
+const maxStateBytes = 1_048_576;
 
-/** Returns why `git rebase --continue` runs programs: the list of a rebase can have commands. */
+/** Returns why git runs programs when the user continues what has begun in a repository. */
+async function riskOfContinuing(git: string): Promise<string | undefined> {
+  return (await riskOfRebase(git)) ?? riskOfSequencer(git);
+}
+
+/** The list of a rebase can have commands, and a strategy is the name of a program. */
 export async function riskOfRebase(git: string): Promise<string | undefined> {
-  const why = `its ${rebaseName} has commands, which git rebase --continue would run`;
-  const folder = join(git, rebaseName);
+  const command = /^[ \t]*(?:x|exec)(?:\s|$)/m;
+  if (await mayMatch(join(git, rebaseName), 'git-rebase-todo', command))
+    return `its ${rebaseName} has commands, which git rebase --continue would run`;
+  const other = /^(?!(?:ort|recursive|subtree|ours)\n?$)/;
+  return (await mayMatch(join(git, rebaseName), 'strategy', other))
+    ? `its ${rebaseName} has a strategy, which git rebase --continue would run`
+    : undefined;
+}
+
+/**
+ * Returns why `git cherry-pick --continue` runs programs. If the name of a strategy has a slash, git runs
+ * a program of the worktree.
+ */
+export async function riskOfSequencer(git: string): Promise<string | undefined> {
+  const known = String.raw`^[ \t]*strategy(?:[ \t]*=[ \t]*(?:ort|recursive|subtree|ours)$|-option[ \t]*=)`;
+  const other = new RegExp(`^(?!${known.slice(1)}).*strategy`, 'im');
+  return (await mayMatch(join(git, sequencerName), 'opts', other))
+    ? `its ${sequencerName} has a strategy, which git cherry-pick --continue would run`
+    : undefined;
+}
+
+/** True if a file in a folder matches, or cannot be read. False if there is no such file. */
+async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<boolean> {
   const entry = await lstat(folder).catch(() => undefined);
-  if (entry === undefined || entry.isFile()) return undefined;
-  if (!entry.isDirectory()) return why;
-  const isThere = await lstat(join(folder, listName)).then(() => true, isNotMissing);
-  if (!isThere) return undefined;
-  const list = await readRegularFile(join(folder, listName), maxListBytes);
-  const hasCommand = /^[ \t]*(?:x|exec)(?:\s|$)/m.test(list?.toString('latin1') ?? 'exec');
-  return hasCommand ? why : undefined;
+  if (entry === undefined || entry.isFile()) return false;
+  if (!entry.isDirectory()) return true;
+  const isThere = await lstat(join(folder, name)).then(() => true, isNotMissing);
+  if (!isThere) return false;
+  const bytes = await readRegularFile(join(folder, name), maxStateBytes);
+  return bytes === undefined || pattern.test(bytes.toString('latin1'));
 }
 
 const elsewhere = 'its worktree is another folder';
