@@ -35,6 +35,8 @@ export interface RepositoryWatch {
 interface WatchOptions {
   /** The real path of the workspace. */
   readonly root: string;
+  /** Whether the command has network. */
+  readonly network: boolean;
   /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
@@ -165,7 +167,7 @@ async function surveyAll(
 /** Returns which of the new repositories make git run programs. */
 async function risksOf(
   { found }: FoundRepositories,
-  { root, known, search }: WatchOptions,
+  { root, network, known, search }: WatchOptions,
 ): Promise<readonly Risk[]> {
   const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
     folder === root || known.some((one) => one.folder === folder && one[kind]);
@@ -175,7 +177,7 @@ async function risksOf(
     ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const risks: Risk[] = [];
-  const about = { root, guarded, search };
+  const about = { root, network, guarded, search };
   // There were fewer repositories before. One of the new ones could have a submodule that the search did
   // not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;

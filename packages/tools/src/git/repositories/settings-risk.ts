@@ -6,9 +6,17 @@ import { readRegularFile } from '../read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
-interface GitOptions {
+interface SettingsOptions {
   /** The real path of the workspace. */
   readonly root: string;
+  /**
+   * Whether the command had network. If it had none, its repository must not make git connect to a
+   * server: the address can contain a secret.
+   */
+  readonly network: boolean;
+}
+
+interface GitOptions extends SettingsOptions {
   /** The folders with settings that no command can change. A `.git` file may point to them. */
   readonly guarded: readonly string[];
   readonly search: RepositorySearch;
@@ -39,9 +47,9 @@ export async function riskOfGit(git: string, options: GitOptions): Promise<strin
 async function riskOfRepository(
   git: string,
   worktree: string,
-  { root, search }: GitOptions,
+  { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(git, root)) ?? (await riskOfContinuing(git));
+  const why = (await riskOfSettings(git, { root, network })) ?? (await riskOfContinuing(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -50,9 +58,9 @@ async function riskOfRepository(
 /** Returns the reason why a folder that looks like a bare repository makes git run programs. */
 export async function riskOfBare(
   folder: string,
-  { root, search }: GitOptions,
+  { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(folder, root)) ?? (await riskOfContinuing(folder));
+  const why = (await riskOfSettings(folder, { root, network })) ?? (await riskOfContinuing(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
@@ -151,7 +159,12 @@ const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: 
  * Returns the reason why a git folder that a command created makes git run programs. The usual settings
  * of clones are accepted, with or without submodules.
  */
-async function riskOfSettings(git: string, root: string, depth = 0): Promise<string | undefined> {
+async function riskOfSettings(
+  git: string,
+  options: SettingsOptions,
+  depth = 0,
+): Promise<string | undefined> {
+  const { root, network } = options;
   if (depth > maxDepth) return 'it has too many repositories in it';
   const at = (name: string) => join(git, name);
   const isThere = (name: string) => lstat(at(name)).then(() => true, isNotMissing);
@@ -160,8 +173,8 @@ async function riskOfSettings(git: string, root: string, depth = 0): Promise<str
   if (hooks === undefined || hooks.some((name) => !name.endsWith('.sample'))) return 'it has hooks';
   if (await isThere('config')) {
     const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('utf8');
-    const isInRoot = (value: string) => isInside(root, resolve(git, value));
-    if (config === undefined || !isQuietGitConfig(config, isInRoot))
+    const isWorktree = (value: string) => isInside(root, resolve(git, value));
+    if (config === undefined || !isQuietGitConfig(config, { isWorktree, isPartial: network }))
       return 'it has settings that are not known to be harmless';
   }
   if (await isThere('commondir')) {
@@ -170,20 +183,20 @@ async function riskOfSettings(git: string, root: string, depth = 0): Promise<str
     const shared = name === undefined ? undefined : plainPath(git, name);
     if (shared === undefined || !isInside(root, shared))
       return 'its settings are outside of the workspace';
-    if (shared !== git) return riskOfSettings(shared, root, depth + 1);
+    if (shared !== git) return riskOfSettings(shared, options, depth + 1);
   }
-  return (await isThere('modules')) ? riskOfModules(at('modules'), root, depth) : undefined;
+  return (await isThere('modules')) ? riskOfModules(at('modules'), options, depth) : undefined;
 }
 
 async function riskOfModules(
   modules: string,
-  root: string,
+  options: SettingsOptions,
   depth: number,
 ): Promise<string | undefined> {
   try {
     const found = new RepositorySearch(modulesSearch).find(modules);
     for (const { folder } of found) {
-      const why = await riskOfSettings(folder, root, depth + 1);
+      const why = await riskOfSettings(folder, options, depth + 1);
       if (why !== undefined) return `its submodule ${basename(folder)}: ${why}`;
     }
     return undefined;
