@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
@@ -70,13 +70,36 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
   });
 
+  test('18.94: attack: a command leaves a git am that overwrites a file of the user', async (context) => {
+    const agent = await attackAgent(user, context);
+    const own = join(agent.home, 'notes');
+    agent.write(agent.home, { notes: 'mine' });
+    expect(runOutside(agent.workspace, prepare)).toBe(true);
+    await agent.run(
+      [
+        'echo 3 > c && git add c && git commit -q -m c && echo 4 > c && git commit -q -a -m d',
+        'mkdir .git/rebase-apply && git format-patch -1 --stdout > .git/rebase-apply/0002',
+        'git reset -q --hard HEAD~1 && cd .git/rebase-apply && cp 0002 0001 && echo 1 > next && echo 2 > last',
+        'for name in threeway no-verify; do echo f > $name; done; echo t > utf8',
+        'touch quiet keep sign scissors applying rerere-autoupdate',
+        `printf "'--build-fake-ancestor=${own}'" > apply-opt`,
+      ].join('\n'),
+    );
+    runOutside(agent.workspace, 'git am --skip');
+    expect(readFileSync(own, 'utf8')).toBe('mine');
+  });
+
   test.for([
     ['rebase-merge', rebase('echo recursive > strategy')],
+    [
+      'rebase-apply',
+      `mkdir .git/rebase-apply; printf "'-p1' '--whitespace=fix'\\n" > .git/rebase-apply/apply-opt`,
+    ],
     [
       'sequencer',
       sequencer("printf '[options]\\n\\tstrategy = ort\\n\\tstrategy-option = theirs\\n' > opts"),
     ],
-  ] as const)('18.90: %s with a strategy of git stays', async ([name, command], context) => {
+  ] as const)('18.90: %s with harmless settings stays', async ([name, command], context) => {
     const agent = await attackAgent(user, context);
     expect(runOutside(agent.workspace, prepare)).toBe(true);
     await agent.run(command);

@@ -11,15 +11,7 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import {
-  hasHiddenWorktree,
-  rebaseName,
-  riskOfBare,
-  riskOfGit,
-  riskOfRebase,
-  riskOfSequencer,
-  sequencerName,
-} from './settings-risk.ts';
+import { begunNames, hasHiddenWorktree, riskOfBare, riskOfBegun, riskOfGit } from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
@@ -66,7 +58,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const before = indexesOf(options);
-  const rebases = new Set([...before.keys()].filter((git) => existsSync(join(git, rebaseName))));
+  const begun = new Set([...before.keys()].flatMap(begunIn));
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -119,7 +111,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       try {
         const changed = [
           ...(await changedIndexes(options, before)),
-          ...(await newRebases(before, rebases)),
+          ...(await risksOfBegun(before, begun)),
         ];
         const all = await surveyAll(root, async () => search.survey(root));
         folders = all.packages;
@@ -188,7 +180,7 @@ async function risksOf(
     }
     if (isBare && !isKnown(folder, 'isBare')) {
       const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index', rebaseName, sequencerName];
+      const names = ['config', 'hooks', 'commondir', 'index', ...begunNames];
       if (why !== undefined) risks.push({ folder, names, why });
     }
   }
@@ -234,18 +226,26 @@ async function changedIndexes(
 }
 
 /**
- * The rebases and cherry-picks of known repositories that a command has begun, and that would run
- * programs when the user continues them. The command itself runs its own rebase in the sandbox. A
- * rebase of before cannot be changed, but a cherry-pick can.
+ * The folders of work that has begun in a repository. A command cannot change these folders, but it can
+ * change those of cherry-picks.
  */
-async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promise<readonly Risk[]> {
+function begunIn(git: string): readonly string[] {
+  const guarded = begunNames.filter((name) => name !== 'sequencer');
+  return guarded.map((name) => join(git, name)).filter((folder) => existsSync(folder));
+}
+
+/**
+ * The rebases and similar work of known repositories that a command has begun, and that would do harm when
+ * the user continues them. The command itself runs its own rebase in the sandbox.
+ */
+async function risksOfBegun(before: Indexes, begun: ReadonlySet<string>): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
-  for (const folder of before.keys()) {
-    const why = rebases.has(folder) ? undefined : await riskOfRebase(folder);
-    if (why !== undefined) risks.push({ folder, names: [rebaseName], why });
-    const also = await riskOfSequencer(folder);
-    if (also !== undefined) risks.push({ folder, names: [sequencerName], why: also });
-  }
+  for (const folder of before.keys())
+    for (const name of begunNames) {
+      const isKnown = begun.has(join(folder, name));
+      const why = isKnown ? undefined : await riskOfBegun(folder, name);
+      if (why !== undefined) risks.push({ folder, names: [name], why });
+    }
   return risks;
 }
 

@@ -49,7 +49,7 @@ async function riskOfRepository(
   worktree: string,
   { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(git, { root, network })) ?? (await riskOfContinuing(git));
+  const why = (await riskOfSettings(git, { root, network })) ?? (await riskOfAnyBegun(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -60,45 +60,76 @@ export async function riskOfBare(
   folder: string,
   { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(folder, { root, network })) ?? (await riskOfContinuing(folder));
+  const why = (await riskOfSettings(folder, { root, network })) ?? (await riskOfAnyBegun(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
 }
 
-/** The folder of a rebase that has begun. */
-export const rebaseName = 'rebase-merge';
-/** The folder of a cherry-pick or revert of several commits that has begun. */
-export const sequencerName = 'sequencer';
+/** A file in a folder of work that has begun, a pattern for what is a risk in it, and the reason. */
+type BegunCheck = readonly [file: string, risk: RegExp, why: string];
+
+/** Git runs any other strategy as a program. If its name has a slash, the program is in the worktree. */
+const strategies = '(?:ort|recursive|subtree|ours)';
+/** Other options, such as `--build-fake-ancestor`, write to any file. */
+const patchOptions =
+  "'(?:-[pC]\\d+|--(?:whitespace|directory|include|exclude)=[^']*|--(?:ignore-space-change|ignore-whitespace|reject))'";
+
+/** The folders of work that has begun, and that the user may continue. */
+const begunChecks = {
+  'rebase-merge': [
+    [
+      'git-rebase-todo',
+      /^[ \t]*(?:x|exec)(?:\s|$)/m,
+      'commands, which git rebase --continue would run',
+    ],
+    [
+      'strategy',
+      new RegExp(`^(?!${strategies}\\n?$)`),
+      'a strategy, which git rebase --continue would run',
+    ],
+  ],
+  'rebase-apply': [
+    [
+      'apply-opt',
+      new RegExp(`^(?!(?: ?${patchOptions})*\\n?$)`),
+      'options, with which git am --continue would write other files',
+    ],
+  ],
+  sequencer: [
+    [
+      'opts',
+      new RegExp(
+        `^(?![ \\t]*strategy(?:[ \\t]*=[ \\t]*${strategies}$|-option[ \\t]*=)).*strategy`,
+        'im',
+      ),
+      'a strategy, which git cherry-pick --continue would run',
+    ],
+  ],
+} as const satisfies Readonly<Record<string, readonly BegunCheck[]>>;
+
+type BegunName = keyof typeof begunChecks;
+
+/** The names of the folders of a rebase, of `git am`, and of several cherry-picks or reverts. */
+export const begunNames = Object.keys(begunChecks) as readonly BegunName[];
+
+/** Returns why git would do harm when the user continues work that has begun in a repository. */
+export async function riskOfBegun(git: string, name: BegunName): Promise<string | undefined> {
+  const checks: readonly BegunCheck[] = begunChecks[name];
+  for (const [file, risk, why] of checks)
+    if (await mayMatch(join(git, name), file, risk)) return `its ${name} has ${why}`;
+  return undefined;
+}
+
+async function riskOfAnyBegun(git: string): Promise<string | undefined> {
+  for (const name of begunNames) {
+    const why = await riskOfBegun(git, name);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
 const maxStateBytes = 1_048_576;
-
-/** Returns why git runs programs when the user continues what has begun in a repository. */
-async function riskOfContinuing(git: string): Promise<string | undefined> {
-  return (await riskOfRebase(git)) ?? riskOfSequencer(git);
-}
-
-/** The list of a rebase can have commands, and a strategy is the name of a program. */
-export async function riskOfRebase(git: string): Promise<string | undefined> {
-  const command = /^[ \t]*(?:x|exec)(?:\s|$)/m;
-  if (await mayMatch(join(git, rebaseName), 'git-rebase-todo', command))
-    return `its ${rebaseName} has commands, which git rebase --continue would run`;
-  const other = /^(?!(?:ort|recursive|subtree|ours)\n?$)/;
-  return (await mayMatch(join(git, rebaseName), 'strategy', other))
-    ? `its ${rebaseName} has a strategy, which git rebase --continue would run`
-    : undefined;
-}
-
-/**
- * Returns why `git cherry-pick --continue` runs programs. If the name of a strategy has a slash, git runs
- * a program of the worktree.
- */
-export async function riskOfSequencer(git: string): Promise<string | undefined> {
-  const known = String.raw`^[ \t]*strategy(?:[ \t]*=[ \t]*(?:ort|recursive|subtree|ours)$|-option[ \t]*=)`;
-  const other = new RegExp(`^(?!${known.slice(1)}).*strategy`, 'im');
-  return (await mayMatch(join(git, sequencerName), 'opts', other))
-    ? `its ${sequencerName} has a strategy, which git cherry-pick --continue would run`
-    : undefined;
-}
 
 /** True if a file in a folder matches, or cannot be read. False if there is no such file. */
 async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<boolean> {
