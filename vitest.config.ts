@@ -23,8 +23,15 @@ if (process.argv.includes('run'))
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
-// Slow tests of what few changes touch. The workflow runs each in a job of its own, beside `.ci/run`.
-const ownJob = ['scripts/docs-site.full.test.ts'];
+// Slow tests of what few changes touch: the documentation site, and the project inside other frameworks,
+// runtimes and SDKs. The workflow runs them in a job of their own, beside `.ci/run`.
+const ownJob = [
+  'scripts/docs-site.full.test.ts',
+  'scripts/examples-frameworks.full.test.ts',
+  'scripts/runtimes.full.test.ts',
+  'scripts/types.full.test.ts',
+  'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
+];
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = [
   'packages/*/src/**/*.attack*.test.ts',
@@ -37,8 +44,9 @@ const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a twentieth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, with a tenth. `npm run test:job`
- * runs the slow files that have a job of their own. CI runs all three for each change. `npm run
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, with a tenth of each property's runs
+ * and a few of each list of slow cases. `npm run test:job` runs the slow files that have a job of their
+ * own, in the same way. CI runs all three for each change. `npm run
  * test:full` runs everything with all runs of each property, and CI runs it every night. `npm run
  * attack` runs the attacks. `npm run test:real` runs the tests against real model servers.
  */
@@ -74,8 +82,8 @@ export default defineConfig(({ mode }) => {
       },
       isolate: false,
       sequence: { sequencer: SlowFirst },
-      // Many tests wait for servers, terminals and browsers, so more workers than cores help.
-      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 3,
+      // Many slow tests wait for servers, terminals and browsers, so more workers than cores help.
+      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 4,
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },

@@ -14,7 +14,7 @@ import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const session = sessionId('long');
 const few = 2;
-const many = 2000;
+const many = isFull ? 2000 : 500;
 
 /** Advances the clock until a promise settles. */
 async function advanceUntilSettled(clock: VirtualClock, work: Promise<unknown>): Promise<void> {
@@ -94,7 +94,7 @@ async function streaming(open: (typeof chatKinds)['that was resumed'], count: nu
   return { chat, draws: () => draws };
 }
 
-describe.each(Object.entries(chatKinds))('in a session of 2,000 items %s', (_, open) => {
+describe.each(Object.entries(chatKinds))('in a session of many items %s', (_, open) => {
   test('a key writes as many bytes as in a session of 2 items', async () => {
     const bytesWith = async (count: number) => {
       const chat = await open(count, {});
@@ -136,7 +136,8 @@ describe.each(Object.entries(chatKinds))('in a session of 2,000 items %s', (_, o
     };
     const [small, large] = [await callsWith(few), await callsWith(many)];
     for (const step of ['key', 'frame'] as const) {
-      expect(Math.abs(large[step] - small[step])).toBeLessThan(many / 2);
+      // One call per item would add ten times `many`, because each step is done ten times.
+      expect(Math.abs(large[step] - small[step])).toBeLessThan(1000);
       expect(small[step]).toBeGreaterThan(1000);
     }
   });

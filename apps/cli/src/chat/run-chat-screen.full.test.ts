@@ -1,74 +1,12 @@
 import { defineTool } from '@millrace/agent';
-import { sessionId } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { isFull } from '../../../../packages/core/src/testing/runs.ts';
-import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { fillSession } from '../testing/sessions.ts';
-import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
+import { fewOf, isFull } from '../../../../packages/core/src/testing/runs.ts';
+import { keys, TestChat, toolCalls } from '../testing/test-chat.ts';
 
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const code = `\`\`\`js\n${Array.from({ length: 60 }, (_, line) => `call(${line});`).join('\n')}\n\`\`\``;
-
-async function chatWithItems(count: number, options: TestChatOptions): Promise<TestChat> {
-  const clock = new VirtualClock();
-  const log = memoryLog({ clock });
-  const session = sessionId('long');
-  const filled = fillSession(log, session, count);
-  for (let isOver = false; !isOver; clock.advance(10)) {
-    isOver = await Promise.race([
-      filled.then(() => true),
-      new Promise<false>((resolve) => setImmediate(resolve, false)),
-    ]);
-  }
-  const chat = new TestChat({ ...options, log, clock, session });
-  await chat.idle();
-  return chat;
-}
-
-describe('the output does not grow with the length of the session', () => {
-  const small = 2;
-  const large = 2000;
-
-  test('for a key', async () => {
-    const bytesFor = async (count: number) => {
-      const chat = await chatWithItems(count, {});
-      const each: number[] = [];
-      for (const key of ['h', 'e', 'l', 'l', 'o', keys.up, 'x']) {
-        const before = chat.terminal.written.length;
-        chat.type(key);
-        await chat.advance(100);
-        each.push(chat.terminal.written.length - before);
-      }
-      return each;
-    };
-    const [few, many] = [await bytesFor(small), await bytesFor(large)];
-    expect(many).toEqual(few);
-    expect(Math.max(...many)).toBeLessThan(400);
-    expect(Math.min(...few.slice(0, 5))).toBeGreaterThan(0);
-  });
-
-  test('for a streamed frame', async () => {
-    const bytesFor = async (count: number) => {
-      const chat = await chatWithItems(count, { script: [words], pauseMs: 50 });
-      chat.type(`Go${keys.enter}`);
-      await chat.waitForText('word1');
-      const each: number[] = [];
-      for (let frame = 0; frame < 40; frame++) {
-        const before = chat.terminal.written.length;
-        await chat.advance(50);
-        await chat.advance(0);
-        each.push(chat.terminal.written.length - before);
-      }
-      return each.reduce((sum, bytes) => sum + bytes, 0);
-    };
-    const [few, many] = [await bytesFor(small), await bytesFor(large)];
-    expect(many).toBeLessThanOrEqual(few);
-    expect(few).toBeGreaterThan(1000);
-  });
-});
 
 test('writes at most thirty frames a second while streaming, and a key does not wait', async () => {
   const chat = new TestChat({ script: [words.repeat(10)], pauseMs: 1 });
@@ -97,13 +35,15 @@ describe('the live region stays below the height of the terminal, and nothing is
   );
   const thought = { kind: 'reasoning', text: words.replaceAll(' ', '\n'), form: 'full' } as const;
 
-  test.each([
+  const sizes = [
     [80, 24],
     [20, 10],
     [40, 6],
     [200, 50],
     [10, 4],
-  ])('in %i columns and %i rows', async (columns, rows) => {
+  ] as const;
+
+  test.each(fewOf(sizes, 2))('in %i columns and %i rows', async (columns, rows) => {
     const script = [many, { content: { parts: [thought, `${words}\n\n${code}\n\n${words}`] } }];
     const approve = () => ({ decision: 'ask', reason: words, rule: 'r' }) as const;
     const chat = new TestChat({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
@@ -189,7 +129,7 @@ describe('a terminal that changes its size', () => {
     [true, false].map((reflows) => ({ how, change, reflows })),
   );
 
-  test.each(cases)(
+  test.each(fewOf(cases, 2))(
     'that is resized repeatedly $how loses no printed line (rewraps lines: $reflows)',
     async ({ change, reflows }) => {
       const paragraphs = Array.from(

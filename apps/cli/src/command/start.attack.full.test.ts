@@ -65,7 +65,8 @@ function start(words: readonly string[], env: Variables = {}, input: 'ignore' | 
   return { child, ended };
 }
 
-const ask = ['-p', 'Hello', '--model', 'demo', '--read-only'];
+/** The demo answers this question at once. The tour, which it starts otherwise, takes seconds. */
+const ask = ['-p', 'what are you?', '--model', 'demo', '--read-only'];
 const put = (path: string, text = '') => {
   mkdirSync(dirname(join(home, path)), { recursive: true });
   writeFileSync(join(home, path), text);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { scriptedModel } from './testing/scripted-model.ts';
 import {
   describeInTmux,
@@ -127,11 +128,13 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     expect(savedRules()).toContain('"bash=touch ran"');
   });
 
-  test.for([
+  const sizes = [
     { columns: 80, rows: 24 },
     { columns: 200, rows: 50 },
     { columns: 20, rows: 5 },
-  ])(
+  ];
+
+  test.for(fewOf(sizes, 1))(
     'attack 10: a command of 150 lines does not run before all of it was shown, at $columns × $rows',
     async (size, context) => {
       const { terminal, hasRun } = await askToRun(context, longCommand, size);

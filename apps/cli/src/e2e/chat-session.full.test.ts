@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { essaySections } from '../demo/essay.ts';
 import {
   countOf,
@@ -43,7 +44,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await terminal.waitFor(/\/help lists[\s\S]*\n\$/);
   });
 
-  test.for(sizes)(
+  test.for(fewOf(sizes, 1))(
     'goes from the first message to --continue at $columns × $rows',
     async ({ columns, rows }, context) => {
       const { workspace, open } = terminalHarness(context);

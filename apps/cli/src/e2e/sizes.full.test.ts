@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { gatedAnswer, scriptedModel } from './testing/scripted-model.ts';
 import {
   countOf,
@@ -72,36 +73,41 @@ describeInTmux().concurrent('terminals of any size and kind', () => {
     expect(terminal.written).not.toMatch(clears);
   });
 
-  test.for([
+  const smallSizes = [
     { columns: 20, rows: 5 },
     { columns: 20, rows: 24 },
     { columns: 80, rows: 5 },
     { columns: 10, rows: 3 },
-  ])('works at $columns × $rows', async ({ columns, rows }, context) => {
-    const { server, files, env } = await scriptedModel(context);
-    const { open } = terminalHarness(context, files);
-    const terminal = await open({ env, columns, rows });
-    const { reply, gates } = gatedAnswer([paragraphs(0, 8), paragraphs(8, 8)]);
-    server.reply(reply);
-    await terminal.send('millrace');
-    await terminal.waitFor('> Say');
-    await terminal.saveScreen(`narrow-${columns}x${rows}-prompt`);
-    await terminal.send('Tell me');
-    await gates[0]?.reached;
-    await terminal.saveScreen(`narrow-${columns}x${rows}-streaming`);
-    for (const gate of gates) gate.open();
-    await terminal.waitForPrinted(mark(31));
-    await terminal.waitUntil(
-      (screen) => !/[⠁-⣿]/.test(screen) && screen.includes('> Say'),
-      'its end',
-    );
-    await terminal.saveScreen(`narrow-${columns}x${rows}-end`);
-    const everything = await terminal.scrollback();
-    expect(marksIn(everything)).toEqual(allMarks(16));
-    expect(countOf(everything, '> Say')).toBe(1);
-    expect(everything).not.toMatch(/[⠁-⣿]/);
-    expect(terminal.written).not.toMatch(clears);
-  });
+  ];
+
+  test.for(fewOf(smallSizes, 2))(
+    'works at $columns × $rows',
+    async ({ columns, rows }, context) => {
+      const { server, files, env } = await scriptedModel(context);
+      const { open } = terminalHarness(context, files);
+      const terminal = await open({ env, columns, rows });
+      const { reply, gates } = gatedAnswer([paragraphs(0, 8), paragraphs(8, 8)]);
+      server.reply(reply);
+      await terminal.send('millrace');
+      await terminal.waitFor('> Say');
+      await terminal.saveScreen(`narrow-${columns}x${rows}-prompt`);
+      await terminal.send('Tell me');
+      await gates[0]?.reached;
+      await terminal.saveScreen(`narrow-${columns}x${rows}-streaming`);
+      for (const gate of gates) gate.open();
+      await terminal.waitForPrinted(mark(31));
+      await terminal.waitUntil(
+        (screen) => !/[⠁-⣿]/.test(screen) && screen.includes('> Say'),
+        'its end',
+      );
+      await terminal.saveScreen(`narrow-${columns}x${rows}-end`);
+      const everything = await terminal.scrollback();
+      expect(marksIn(everything)).toEqual(allMarks(16));
+      expect(countOf(everything, '> Say')).toBe(1);
+      expect(everything).not.toMatch(/[⠁-⣿]/);
+      expect(terminal.written).not.toMatch(clears);
+    },
+  );
 
   test.for([['NO_COLOR', { NO_COLOR: '1' }]] as const)(
     'works with %s, without a colour',

@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createToken } from '@millrace/server';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isRequirementMissing } from '../../../../packages/log/src/testing/external-programs.ts';
-import { serveProcess } from '../testing/serve-process.ts';
+import { type ServeProcess, serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
 // Another user of the machine attacks a server on loopback. The attacks run with the id of a real
@@ -57,6 +57,20 @@ const status = (url: string, more = '') =>
   asOtherUser(`curl -s -o /dev/null -w '%{http_code}' ${more} ${url}`);
 
 describeAsRoot('another user of the machine', () => {
+  let shared: ServeProcess;
+  let sharedData: string;
+  let endShared: () => Promise<void>;
+  beforeAll(async () => {
+    sharedData = join(folder(), 'shared-data');
+    const flags = ['--port', '0', '--data', sharedData];
+    shared = await serveProcess(flags, folder(), {}, (kill) => {
+      endShared = kill;
+    });
+    // Only the access folder and the files have to protect their content.
+    chmodSync(sharedData, 0o755);
+  });
+  afterAll(() => endShared());
+
   test.each([
     ['creates a token', "/tokens -X POST -H 'content-type: application/json' -d '{}'"],
     ['lists tokens', '/tokens'],
@@ -71,8 +85,7 @@ describeAsRoot('another user of the machine', () => {
       `/agents/name/demo/rpc -X POST -H 'content-type: application/json' -d '{"method":"task/create"}'`,
     ],
   ])('attack 8: %s without a token and is refused', async (_what, request) => {
-    const { url } = await serve();
-    expect(await status(`${url}${request}`)).toEqual({ ok: true, output: '401' });
+    expect(await status(`${shared.url}${request}`)).toEqual({ ok: true, output: '401' });
   });
 
   test.each([
@@ -82,15 +95,12 @@ describeAsRoot('another user of the machine', () => {
     ['the tasks', (at: string) => `cat ${at}/tasks.db`],
     ['the sessions', (at: string) => `cat ${at}/sessions.db`],
   ])('attack 8: reads %s and is refused', async (_what, command) => {
-    await serve();
-    // Only the access folder and the files have to protect their content.
-    chmodSync(data, 0o755);
-    const { ok, output } = await asOtherUser(command(data));
+    const { ok, output } = await asOtherUser(command(sharedData));
     expect([ok, output]).toEqual([false, expect.stringContaining('Permission denied')]);
   });
 
   test('attack 8: finds no token in the process list', async () => {
-    const { child, token } = await serve();
+    const { child, token } = shared;
     expect(token).toMatch(/^mr_/);
     const { output } = await asOtherUser(
       `cat /proc/${child.pid}/cmdline /proc/${child.pid}/environ; ps -ef`,
@@ -100,7 +110,7 @@ describeAsRoot('another user of the machine', () => {
   });
 
   test('attack 8: finds no token in the process list while a printed command runs', async () => {
-    const { url, token, output } = await serve();
+    const { url, token, output } = shared;
     const created = await fetch(`${url}/agents/name/echo/rpc`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -198,18 +208,28 @@ describeAsRoot('a folder that another user prepared', () => {
     await refused(/secret: it is a symbolic link/);
   });
 
+  /** The token of a server that has ended, and its folder. */
+  let oldToken: string;
+  let oldData: string;
+  beforeAll(async () => {
+    oldData = join(folder(), 'old-data');
+    const flags = ['--port', '0', '--data', oldData];
+    const first = await serveProcess(flags, folder(), {}, () => {});
+    oldToken = first.token;
+    await first.end('SIGTERM');
+  });
+
   test.each(['644', '640', '604', '620', '602'])(
     'attack 8: with a token of mode %s gets a new token',
     async (mode) => {
-      const first = await serve();
-      await first.end('SIGTERM');
+      await run('cp', ['-a', oldData, data]);
       const path = join(data, 'access', 'token');
       chmodSync(path, Number.parseInt(mode, 8));
       const second = await serve();
-      expect(second.token).not.toBe(first.token);
+      expect(second.token).not.toBe(oldToken);
       expect(second.output.stderr).toContain('other users could read the old one');
       expect(lstatSync(path).mode & 0o777).toBe(0o600);
-      const headers = { authorization: `Bearer ${first.token}` };
+      const headers = { authorization: `Bearer ${oldToken}` };
       expect((await fetch(`${second.url}/tasks`, { headers })).status).toBe(401);
     },
   );
@@ -223,10 +243,8 @@ describeAsRoot('a folder that another user prepared', () => {
 });
 
 describe('a token that is easy to guess', () => {
-  test.each([
-    ...['x', 'secret', 'swordfish', '1234567890', 'hunter2hunter2hunter2', 'a'.repeat(64)],
-    ...['0123456789abcdef0123456789abcde', 'ab'.repeat(40), 'token token token token token token'],
-  ])('attack 16: %j is refused at the start', async (token) => {
+  // The rule itself is tested in packages/server/src/http/access/security.test.ts.
+  test.each(['swordfish', 'ab'.repeat(40)])('attack 16: %j is refused at the start', async (token) => {
     const start = serve([], { MILLRACE_TOKEN: token });
     const problem: unknown = await start.then(
       () => undefined,

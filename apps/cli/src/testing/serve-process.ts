@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { builtProgram } from './built-program.ts';
 
-interface ServeProcess {
+export interface ServeProcess {
   readonly url: string;
   /**
    * The token that the server created. It is read from the file that the server's start message
@@ -19,14 +19,21 @@ interface ServeProcess {
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
 
-/** Starts `millrace serve` as a process and waits until it listens. It is killed after the test. */
+/**
+ * Starts `millrace serve` as a process and waits until it listens. `atEnd` receives the function that
+ * kills it. Default: it is killed after the test.
+ */
 export async function serveProcess(
   flags: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  atEnd: (kill: () => Promise<void>) => void = onTestFinished,
 ): Promise<ServeProcess> {
-  const started = startServe(flags, folder, env);
-  const { child, output, exit } = started;
+  const { child, output, exit } = startServe(flags, folder, env);
+  atEnd(async () => {
+    child.kill('SIGKILL');
+    await exit;
+  });
   const listening = /listens on (\S+)/;
   // The example commands are the last lines of the start message.
   while (!/curl -N.*\/stream/.test(output.stdout)) {
@@ -53,7 +60,7 @@ export function tokenNamedIn(startMessage: string): string | undefined {
 function startServe(
   flags: readonly string[],
   folder: string,
-  env: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>>,
 ) {
   const child = spawn(process.execPath, [builtProgram(), 'serve', ...flags], {
     ...{ cwd: folder, env: { ...childEnv(), HOME: folder, ...env } },
@@ -65,9 +72,5 @@ function startServe(
       output[name] += text;
     });
   const exit = once(child, 'close').then(([code]) => ({ code: code as number | null }));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exit;
-  });
   return { child, output, exit };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
@@ -40,7 +41,7 @@ describeInChromium()('an approval card', () => {
     page.getByRole('region', { name: 'Tool write: done' }).count();
   const pause = (tab: ChatTab) => tab.page.waitForTimeout(1500);
 
-  test.each(attacks)(
+  test.each(fewOf(attacks, 2))(
     'attack: at %d by %d, a call with %s is not allowed before its end was in sight',
     async (width, height, what) => {
       const tab = await openApproval(width, height, hidden[what]);

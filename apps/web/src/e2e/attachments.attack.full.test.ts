@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { documentName, documentTypes } from './testing/hostile-tool.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // A hostile agent attaches documents with scripts. The page offers them as downloads. Here the user
@@ -8,28 +9,41 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 
 describeInChromium()('an attached document', () => {
   const harness = useBrowserHarness();
-  let path: string | undefined;
+  let close: (() => Promise<void>) | undefined;
+  afterAll(() => close?.());
+  let tab: ChatTab | undefined;
+  let path = '';
 
-  test.each(documentTypes)('attack 19: of type %j is never rendered', async (type) => {
-    const visitor = await harness.visitor();
-    const tab = await visitor.tab(path ?? '/');
-    if (path === undefined) {
+  /** Returns a tab with the documents. A download leaves the page in place for the next test. */
+  async function openTab(): Promise<ChatTab> {
+    if (tab !== undefined && new URL(tab.page.url()).pathname === path) return tab;
+    await close?.();
+    const visitor = await harness.visitor({}, (closing) => {
+      close = closing;
+    });
+    tab = await visitor.tab(path || '/');
+    if (path === '') {
       await tab.send('hostile');
       path = await tab.taskPath();
     }
     await tab.waitForText('That was all of it.');
     await tab.unfold(/^hostile/);
-    const link = tab.page.getByRole('link', { name: documentName(type), exact: true });
+    return tab;
+  }
+
+  test.each(documentTypes)('attack 19: of type %j is never rendered', async (type) => {
+    const { page } = await openTab();
+    const link = page.getByRole('link', { name: documentName(type), exact: true });
     await link.waitFor();
     const href = (await link.getAttribute('href')) ?? '';
     expect(href).toMatch(/^blob:/);
     // As "open link" does: without `download`, the type of the blob decides.
     const outcome = Promise.race([
-      tab.page.waitForEvent('download').then(() => 'saved'),
-      tab.page.waitForEvent('framenavigated').then((frame) => `rendered ${frame.url()}`),
+      page.waitForEvent('download').then(() => 'saved'),
+      page.waitForEvent('framenavigated').then((frame) => `rendered ${frame.url()}`),
     ]);
-    await tab.page.evaluate(`location.href = ${JSON.stringify(href)}`);
+    await page.evaluate(`location.href = ${JSON.stringify(href)}`);
     expect(await outcome).toBe('saved');
-    expect(await tab.page.evaluate('globalThis.ran')).toBeUndefined();
+    expect(await page.evaluate('globalThis.ran')).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chromiumPath, describeInChromium } from './testing/needs-chromium.ts';
+import { describeInChromium, sharedChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 
 // The user visits a hostile page while a server without tokens runs on the machine. This is the
@@ -64,13 +64,9 @@ describeInChromium()('a hostile page', () => {
       response.end('<!doctype html><title>Free flights</title><body></body>');
     }).listen(0);
     await once(evil, 'listening');
-    browser = await chromium.launch({
-      executablePath: chromiumPath() ?? 'chromium',
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    browser = await sharedChromium();
   });
   afterAll(async () => {
-    await browser?.close();
     evil?.close();
     evil?.closeAllConnections();
     await server?.close();

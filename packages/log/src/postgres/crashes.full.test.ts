@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sessionId } from '@millrace/core';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { commitPoints } from '../storage/record-store.ts';
 import { readAll } from '../suite/follower.ts';
 import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
@@ -15,10 +12,6 @@ const program = new URL('../testing/programs/write-and-crash.ts', import.meta.ur
 const killsOfEach = 4;
 
 const server = usePostgres();
-const codeCache = mkdtempSync(join(tmpdir(), 'millrace-kills-'));
-afterAll(async () => {
-  rmSync(codeCache, { recursive: true });
-});
 
 describe('law 8: a process killed at any commit point', () => {
   test.each(commitPoints)('loses and duplicates no acknowledged record, at %s', async (point) => {
@@ -32,7 +25,7 @@ describe('law 8: a process killed at any commit point', () => {
     for (let kills = 1; kills <= killsOfEach; kills++) {
       // Each process continues immediately, because the previous holder of the lease is dead.
       const args = [server().url, schema, point, String(kills)];
-      const { exit } = startProcess(program, { args, onMessage: onTold, codeCache });
+      const { exit } = startProcess(program, { args, onMessage: onTold });
       expect(await exit).toMatchObject({ signal: 'SIGKILL' });
       const notes = (await readAll(log, session)).flatMap(({ fact }) =>
         fact?.type === 'handed_off' ? [fact.to] : [],
@@ -52,7 +45,7 @@ describe('a process that is stopped in the middle of a transaction', () => {
     const schema = 'stopped';
     const stopped = Promise.withResolvers<void>();
     const args = [server().url, schema, 'before-commit', '1', 'SIGSTOP'];
-    const child = startProcess(program, { args, onMessage: () => stopped.resolve(), codeCache });
+    const child = startProcess(program, { args, onMessage: () => stopped.resolve() });
     await stopped.promise;
     const log = postgresLog({ url: server().url, schema, commitIntervalMs: 0 });
     const driver = await log.open(session, { takeOver: true });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { marker } from '../suite/drafts.ts';
 import { cuttingProxy } from '../testing/cutting-proxy.ts';
 import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
@@ -33,7 +34,8 @@ describe('21.D: an error inside the driver', () => {
 });
 
 describe('21.D: a blob that is too long for one answer of the database', () => {
-  test('is stored, and can be read whole and in slices', async () => {
+  // It writes and reads 256 MB, which costs half a minute of CPU. `npm run test:full` runs it.
+  test.runIf(isFull)('is stored, and can be read whole and in slices', async () => {
     const log = postgresLog({ url: server().url, schema: 'large_blobs' });
     const bytes = new Uint8Array(tooLongForOneText);
     const pattern = randomBytes(1_000_003);

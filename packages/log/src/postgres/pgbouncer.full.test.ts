@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { markers } from '../suite/drafts.ts';
-import { type LogSubject, logCases } from '../suite/index.ts';
+import type { LogSubject } from '../suite/index.ts';
+import { casesBehindLayer } from '../testing/law-runs.ts';
 import { describeOnPgBouncer, usePgBouncer } from '../testing/start-pgbouncer.ts';
 import { usePostgres } from '../testing/start-postgres.ts';
 import { PostgresStoreLog, postgresLog } from './postgres-log.ts';
@@ -33,7 +34,7 @@ const subject: LogSubject = {
 };
 
 describe('21.I: the Postgres log passes the conformance suite behind PgBouncer in transaction mode', () => {
-  for (const { name, run } of logCases(subject)) test(name, run);
+  for (const { name, run } of casesBehindLayer(subject)) test(name, run);
 });
 
 describe('21.I: behind PgBouncer in transaction mode', () => {

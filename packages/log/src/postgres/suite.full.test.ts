@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { Bus } from '../contract/bus.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
-import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
+import { casesBehindLayer, modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
 import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { PostgresStoreLog } from './postgres-log.ts';
@@ -50,7 +50,9 @@ describe('the Postgres log passes the conformance suite', () => {
 
 describe('the Postgres log with a bus that loses, repeats and reorders', () => {
   const isAboutReaders = /^(?:follow|shared store|settle|redact|delete)/;
-  const cases = logCases(subject(unreliableBus)).filter(({ name }) => isAboutReaders.test(name));
+  const cases = casesBehindLayer(subject(unreliableBus)).filter(({ name }) =>
+    isAboutReaders.test(name),
+  );
   for (const { name, run } of cases) test(name, run);
 });
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { PostgresStoreLog } from '../postgres/postgres-log.ts';
-import { type LogSubject, logCases } from '../suite/index.ts';
-import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
+import type { LogSubject } from '../suite/index.ts';
+import { casesBehindLayer, modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { describeOnPostgres, startPostgres, type TestPostgres } from '../testing/start-postgres.ts';
 import { needsRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
 import { type RedisBus, redisBus } from './redis-bus.ts';
@@ -56,7 +56,7 @@ needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
     await Promise.all([server?.remove(), redis?.stop()]);
   });
 
-  for (const { name, run } of logCases(postgres)) test(name, run);
+  for (const { name, run } of casesBehindLayer(postgres)) test(name, run);
 
   test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(postgres, { numRuns });

@@ -6,8 +6,8 @@ import { isFull, runs } from '../../../core/src/testing/runs.ts';
 import type { Log } from '../contract/log.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
-import { type LogSubject, logCases, requiredOutcomes } from '../suite/index.ts';
-import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
+import { type LogSubject, requiredOutcomes } from '../suite/index.ts';
+import { casesBehindLayer, modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
 import { type RedisBus, redisBus } from './redis-bus.ts';
 
@@ -75,8 +75,8 @@ const sqlite: LogSubject = {
 const numRuns = runs(200);
 
 describeWithRedis()('with the Redis bus', () => {
-  for (const { name, run } of logCases(memory)) test(`memory: ${name}`, run);
-  for (const { name, run } of logCases(sqlite)) test(`SQLite: ${name}`, run);
+  for (const { name, run } of casesBehindLayer(memory)) test(`memory: ${name}`, run);
+  for (const { name, run } of casesBehindLayer(sqlite)) test(`SQLite: ${name}`, run);
 
   test.each([
     ['memory', memory],

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LogErrorCode } from '../contract/log-error.ts';
 import { isRequirementMissing } from '../testing/external-programs.ts';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
@@ -12,6 +12,14 @@ import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
 /** An unprivileged user, if the tests run as root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+/** Compiled code of the program, which this user can read and write. */
+let codeCache = '';
+beforeAll(() => {
+  codeCache = mkdtempSync(join(tmpdir(), 'system-code-'));
+  giveAway(codeCache);
+});
+afterAll(() => rmSync(codeCache, { recursive: true }));
 
 let folder: string;
 let path: string;
@@ -33,7 +41,8 @@ const program = fileURLToPath(new URL('../testing/programs/append-until-full.ts'
 const node = [process.execPath, '--conditions=@millrace/source', program];
 
 function run([name = '', ...args]: readonly string[]) {
-  return spawnSync(name, args, { ...nobody, encoding: 'utf8' });
+  const env = { ...process.env, NODE_COMPILE_CACHE: codeCache };
+  return spawnSync(name, args, { ...nobody, env, encoding: 'utf8' });
 }
 
 /** The output of an unprivileged process. The command may wrap another one. */

@@ -1,8 +1,17 @@
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { isFull, someOf } from '../../../core/src/testing/runs.ts';
 import type { Log } from '../contract/log.ts';
-import { checkModel, checkResume, type LogSubject, TestClock, toScript } from '../suite/index.ts';
+import {
+  checkModel,
+  checkResume,
+  type LogCase,
+  type LogSubject,
+  logCases,
+  TestClock,
+  toScript,
+} from '../suite/index.ts';
 
 export const number: fc.Arbitrary<number> = fc.nat(0xffff);
 const step = fc.tuple(number, number, number);
@@ -83,6 +92,21 @@ export async function resumeRuns(
   );
   await Promise.all(new Set([writer, reader]).values().map((one) => one.close()));
   await store.remove();
+}
+
+/** A bus or a connection pooler changes how readers learn of commits, and how logs share a store. */
+const isAboutReaders = /^(?:follow|shared store)/;
+
+/**
+ * The conformance cases of a store behind another layer: a bus or a connection pooler. The store
+ * itself passes all cases in another file. `npm run test:full` runs all cases here too. The other modes
+ * run those that the layer changes, and a random tenth of the others.
+ */
+export function casesBehindLayer(subject: LogSubject): readonly LogCase[] {
+  const cases = logCases(subject);
+  if (isFull) return cases;
+  const others = new Set(someOf(cases.filter(({ name }) => !isAboutReaders.test(name))));
+  return cases.filter((one) => isAboutReaders.test(one.name) || others.has(one));
 }
 
 const written: ReadonlySet<PropertyKey> = new Set(['open', 'settle', 'submit', 'delete']);

@@ -52,8 +52,6 @@ export interface RemoteLog extends AsyncDisposable {
 }
 
 export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
-  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
-  readonly codeCache?: string;
   /** The schema in Postgres. Default: the default of `postgresLog`. */
   readonly schema?: string;
 }
@@ -61,7 +59,7 @@ export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' |
 /** Starts a process with a log in a SQLite file, or in Postgres if `path` is a URL. */
 export async function startRemoteLog(
   path: string,
-  { codeCache, ...options }: RemoteOptions = {},
+  options: RemoteOptions = {},
 ): Promise<RemoteLog> {
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   const batches = new AsyncQueue<ReceivedBatch>();
@@ -83,8 +81,7 @@ export async function startRemoteLog(
   const ready = answerTo(0);
   const program = new URL('programs/log-process.ts', import.meta.url);
   const args = [path, JSON.stringify(options)];
-  const cached = codeCache === undefined ? {} : { codeCache };
-  const child = startProcess(program, { args, onMessage: onTold, ...cached });
+  const child = startProcess(program, { args, onMessage: onTold });
   const gone = child.exit.then(({ code, signal, stderr }) => {
     const error = {
       code: 'gone',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnv } from '../../../core/src/testing/runs.ts';
@@ -71,11 +72,16 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   return { code, signal, stderr };
 }
 
+let isCacheStored = false;
+
 /**
  * Sends a value to the parent process. The write is synchronous, so the parent receives it even if
  * this process is killed right after.
  */
 export function sendToParent(value: unknown): void {
+  // A killed process would not store its compiled code for the next one.
+  if (!isCacheStored) flushCompileCache();
+  isCacheStored = true;
   let left = Buffer.from(`${JSON.stringify(value)}\n`);
   while (left.length > 0) left = left.subarray(writeSync(1, left));
 }

@@ -22,6 +22,7 @@ import {
 } from '@temporalio/worker';
 import { afterAll, beforeAll, test } from 'vitest';
 import { sharedFolder } from '../../../../scripts/process-folder.ts';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import type { ActivitiesOptions } from '../activities/create-activities.ts';
 import { millracePlugin } from '../plugin.ts';
 import { temporalServerPath } from './temporal-server-path.ts';
@@ -73,6 +74,12 @@ export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBu
   renameSync(written, file);
   return bundle;
 }
+
+/**
+ * Options of a replay. The workflow code runs in the thread of the test, because a thread for each replay
+ * costs 0.8 s of CPU. `npm run test:full` uses threads as in production, and so do all other workers.
+ */
+export const replayOptions: { readonly debugMode?: true } = isFull ? {} : { debugMode: true };
 
 let isInstalled = false;
 

@@ -12,7 +12,12 @@ import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 import { currentIds, withIds } from '../ids/current-ids.ts';
 import { saveHistory } from '../testing/histories.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
-import { hasTemporalServer, temporalTest, useTemporal } from '../testing/use-temporal.ts';
+import {
+  hasTemporalServer,
+  temporalTest,
+  useTemporal,
+  replayOptions,
+} from '../testing/use-temporal.ts';
 import {
   autoSendWorkflow,
   idsWorkflow,
@@ -434,7 +439,7 @@ temporalTest('all of these histories replay without a determinism error', async 
   expect(recorded.length).toBeGreaterThan(8);
   for (const { name, handle } of recorded) {
     const history = await handle.fetchHistory();
-    const options = { workflowBundle: temporal.bundle() };
+    const options = { workflowBundle: temporal.bundle(), ...replayOptions };
     await Worker.runReplayHistory(options, history, handle.workflowId);
     saveHistory(name, handle.workflowId, history);
   }

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { beforeAll, expect, test } from 'vitest';
 import { savedHistories } from '../testing/histories.ts';
-import { bundleWorkflows, installRuntime } from '../testing/use-temporal.ts';
+import { bundleWorkflows, installRuntime, replayOptions } from '../testing/use-temporal.ts';
 
 const path = fileURLToPath(new URL('../testing/workflows.ts', import.meta.url));
 let workflowBundle: WorkflowBundleWithSourceMap;
@@ -22,7 +22,7 @@ test('there are recorded histories of signals, approvals and continuing as new',
 test.each(histories)(
   '$name replays without a determinism error',
   async ({ workflowId, history }) => {
-    await Worker.runReplayHistory({ workflowBundle }, history, workflowId);
+    await Worker.runReplayHistory({ workflowBundle, ...replayOptions }, history, workflowId);
   },
 );
 

@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { patientMs } from '../../../core/src/testing/runs.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
-import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
+import { temporalTest, useTemporal, replayOptions } from '../testing/use-temporal.ts';
 import { ownWorkflow, severalAgentsWorkflow } from '../testing/workflows.ts';
 import {
   agentWorkflow,
@@ -61,7 +61,7 @@ temporalTest('two agents of a workflow receive the signals for their sessions', 
     await waitForRecords(log, sessionId('lower'), hasText('Lower.'));
     await handle.signal(interruptSignal, 'enough', high);
     expect(await handle.result()).toEqual(['Half an', 'Lower.']);
-    const replayed = { workflowBundle: temporal.bundle() };
+    const replayed = { workflowBundle: temporal.bundle(), ...replayOptions };
     await Worker.runReplayHistory(replayed, await handle.fetchHistory(), workflowId);
   });
   const texts = await textsOf(log, sessionId('lower'));

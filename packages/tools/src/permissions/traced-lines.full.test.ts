@@ -88,27 +88,36 @@ test.for([
   },
 );
 
-/** Policies with a hole. The law must find each of them. */
-const holes: Readonly<Record<string, IsAllowed>> = {
-  'ignores `--output=o`': (line, world) => byPolicy(line.replaceAll('--output=o', ''), world),
-  'ignores redirections to `o`': (line, world) =>
-    byPolicy(line.replaceAll(/[12&]?>[>|&]? ?o/g, ''), world),
-  'takes `..` as text': (line, world) =>
-    byPolicy(line.replaceAll(/(?:sub|in|src)\/\.\.\//g, ''), world),
-  'ignores what is substituted': (line, world) =>
-    byPolicy(line.replaceAll(/"?(?:\$\(touch o\)|`touch o`)"?/g, ''), world),
-  'does not know secrets': (line, world) => byPolicy(line.replaceAll('.env', 'a.txt'), world),
+/** Policies with a hole: what each of them takes a line for. The law must find each of them. */
+const holes: Readonly<Record<string, (line: string) => string>> = {
+  'ignores `--output=o`': (line) => line.replaceAll('--output=o', ''),
+  'ignores redirections to `o`': (line) => line.replaceAll(/[12&]?>[>|&]? ?o/g, ''),
+  'takes `..` as text': (line) => line.replaceAll(/(?:sub|in|src)\/\.\.\//g, ''),
+  'ignores what is substituted': (line) =>
+    line.replaceAll(/"?(?:\$\(touch o\)|`touch o`)"?/g, ''),
+  'does not know secrets': (line) => line.replaceAll('.env', 'a.txt'),
 };
+
+/**
+ * Allows the lines that a policy with a hole allows and the real one does not. The other lines that it
+ * allows cannot break the law, as the tests above check, so no process has to be traced for them.
+ */
+function onlyByHole(takenFor: (line: string) => string): IsAllowed {
+  return async (line, world) => {
+    const other = takenFor(line);
+    return other !== line && (await byPolicy(other, world)) && !(await byPolicy(line, world));
+  };
+}
 
 test.for(Object.entries(holes))(
   'the law finds a policy that %s',
   // A guard against hangs. Each line is a traced process, and some holes need many lines.
   { timeout: patientMs(900_000) },
-  async ([, isAllowed], context) => {
+  async ([, takenFor], context) => {
     requireStrace(context);
     const world = createTrapWorld(temporaryFolder());
     const counts = { allowed: 0, denied: 0 };
-    const found = await fc.check(law(world, isAllowed, counts, false), {
+    const found = await fc.check(law(world, onlyByHole(takenFor), counts, false), {
       numRuns: 20_000,
       endOnFailure: true,
     });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+import { attackAgent, attacksAs, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
 endAgents();
 
@@ -236,7 +236,7 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
     },
   );
 
-  test.for(attacks)('18.63: attack: $title hides a submodule', async (attack, context) => {
+  test.for(attacksAs(user, attacks))('18.63: attack: $title hides a submodule', async (attack, context) => {
     const { workspace, outside, run, write } = await attackAgent(user, context);
     write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n`, 'a.txt': 'a' });
     execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type AttackedAgent,
   attackAgent,
+  attacksAs,
   endAgents,
   sandboxUsers,
 } from '../testing/sandbox/use-sandbox.ts';
@@ -92,7 +93,7 @@ function runGitAsUser(folder: string): void {
 }
 
 describe.for(sandboxUsers)('a command of %s creates a repository', (user) => {
-  test.for(attacks)('attack: $title runs a program outside', async (attack, context) => {
+  test.for(attacksAs(user, attacks))('attack: $title runs a program outside', async (attack, context) => {
     const agent = await attackAgent(user, context);
     prepare(agent);
     const text = await agent.run(`set -e\n${attack.command}`);

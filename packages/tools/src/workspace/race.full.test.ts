@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
@@ -51,7 +52,7 @@ function isLostByLookingFirst(path: string): boolean {
 }
 
 const paths = ['folder/file', 'folder/deep/file', 'file'];
-const leastTries = 3000;
+const leastTries = runs(3000);
 const mostTries = 100_000;
 
 /** Repeats until a reader without protection has lost the race and both outcomes were seen. */

@@ -1,6 +1,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { launchChromium } from './needs-chromium.ts';
+import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
+import { sharedChromium } from './needs-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
 
@@ -12,8 +13,14 @@ interface PageHost {
 
 interface BrowserHarness<S extends PageHost = PageServer> {
   readonly server: S;
-  /** Opens a new browser context for one test. It records faults of the page. */
-  visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
+  /**
+   * Opens a new browser context, which records faults of the page. `atEnd` receives the function that
+   * closes it. Default: it is closed after the test.
+   */
+  visitor(
+    options?: BrowserContextOptions,
+    atEnd?: (close: () => Promise<void>) => void,
+  ): Promise<WatchedBrowser>;
 }
 
 /** Starts a server and a browser for the tests of a file. */
@@ -29,11 +36,10 @@ export function useBrowserHarnessFor<S extends PageHost>(
   let browser: Browser | undefined;
   beforeAll(async () => {
     server = await start();
-    browser = await launchChromium();
+    browser = await sharedChromium();
     // Building the page and starting a browser are slow on a busy machine.
-  }, 60_000);
+  }, patientMs(60_000));
   afterAll(async () => {
-    await browser?.close();
     await server?.close();
   });
   const required = <T>(thing: T | undefined): T => {
@@ -45,9 +51,9 @@ export function useBrowserHarnessFor<S extends PageHost>(
     get server() {
       return required(server);
     },
-    async visitor(options) {
+    async visitor(options, atEnd = onTestFinished) {
       const watched = await WatchedBrowser.open(required(browser), required(server).url, options);
-      onTestFinished(() => watched.close());
+      atEnd(() => watched.close());
       return watched;
     },
   };

@@ -31,6 +31,20 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
+/** Modules are loaded once per file or once per process. The global object is always the same. */
+const shared = globalThis as { millraceChromium?: Promise<Browser> };
+
+/**
+ * Returns the Chromium of this test process. All files that the process runs use it, because each start
+ * costs seconds of CPU. Playwright ends it with the process.
+ */
+export async function sharedChromium(): Promise<Browser> {
+  const running = await shared.millraceChromium?.catch(() => undefined);
+  if (running?.isConnected()) return running;
+  shared.millraceChromium = launchChromium();
+  return shared.millraceChromium;
+}
+
 /**
  * Returns `describe` for tests in a real browser. Without Chromium, these tests are skipped with a
  * message.

@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childEnv } from '../../../../../packages/core/src/testing/runs.ts';
+import { firstMessage } from '../../../../../scripts/child-message.ts';
 import { builtPage } from './built-page.ts';
 import type { ModelCommand } from './controlled-provider.ts';
 
@@ -44,16 +46,11 @@ export class PageServer {
     const token = this.#token === undefined ? [] : ['8', this.#token];
     const child = fork(script, [port, builtPage(), this.#folder, ...token], {
       execArgv: ['--conditions=@millrace/source'],
-      env: { PATH: process.env['PATH'] ?? '' },
+      env: childEnv(),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child = child;
-    const failed = once(child, 'exit').then(() => {
-      throw new Error('The server exited before it started to listen');
-    });
-    const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
-    failed.catch(() => {});
-    this.#url = url;
+    this.#url = await firstMessage<string>(child);
   }
 
   /** Sends a command to the model, for example to end its counting. */

@@ -1,6 +1,7 @@
 // Serves the page with data in a folder, for tests that kill and restart the process. Usage:
 // serve-for-tests.ts <port> <page> <data>. The process sends its URL to the parent process and
 // receives commands from it.
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
@@ -39,3 +40,5 @@ const server = createServer({
 });
 const { url } = await server.listen({ port: Number(port) });
 process.send?.(url);
+// The tests kill this process, so it stores its compiled code for the next one now.
+flushCompileCache();

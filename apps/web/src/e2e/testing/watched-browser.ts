@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { ChatTab } from './chat-tab.ts';
 
 /**
@@ -41,7 +42,7 @@ export class WatchedBrowser {
   ): Promise<WatchedBrowser> {
     const context = await browser.newContext({ baseURL: url, ...options });
     // All waits are limited, so that a hanging test fails with the name of the missing element.
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(patientMs(20_000));
     const watched = new WatchedBrowser(context, url);
     await context.addInitScript(watcher);
     context.on('page', (page) => watched.#watch(page));

@@ -18,7 +18,7 @@ import {
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
-import { childEnv } from '../../../../core/src/testing/runs.ts';
+import { childEnv, isFull, someOf } from '../../../../core/src/testing/runs.ts';
 import type { Run, RunResult } from '../../contract/run.ts';
 import { createAgent } from '../../create-agent.ts';
 import { foldRecords } from '../read-log.ts';
@@ -67,17 +67,58 @@ interface ParkedState {
 }
 
 /**
- * Runs a scenario again and again. It kills the process at the first moment, then at the second, and so
- * on, until the scenario completes.
+ * Returns how many facts, texts or effects precede each kill of a scenario. `npm run test:full` kills at
+ * every moment until the scenario completes. The other modes kill at every effect, at one piece of text,
+ * and at the facts that `chooseFacts` chose.
  */
+export function countsOf(moment: Moment, chosenFacts: readonly number[]): readonly number[] {
+  const all = Array.from({ length: most[moment] }, (_, index) => index + 1);
+  if (isFull || moment === 'effect') return all;
+  return moment === 'fact' ? chosenFacts : all.slice(0, 1);
+}
+
+/**
+ * Runs each scenario to its end and chooses facts to kill at: one of each kind in all scenarios, and a
+ * random tenth of the others. Facts about different commands or tools are of different kinds.
+ */
+export async function chooseFacts(
+  program: string,
+  folder: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const chosen = new Map<string, number[]>();
+  if (isFull) return chosen;
+  const kinds = new Set<string>();
+  const others: { readonly name: string; readonly count: number }[] = [];
+  for (const name of names) {
+    const files = filesOf(join(folder, `${name}, whole`));
+    await isKilled(program, files, [name, 'none', '0']);
+    const facts = factsOf(linesIn(files.told).map((line) => decodeRecord(line)));
+    for (const [index, fact] of facts.entries()) {
+      const tool = fact.type.startsWith('tool_execution') && 'name' in fact ? fact.name : '';
+      const command = fact.type === 'command_queued' ? fact.command['type'] : '';
+      const kind = `${fact.type} ${tool} ${command}`;
+      const counts = chosen.get(name) ?? [];
+      if (kinds.has(kind)) others.push({ name, count: index + 1 });
+      else chosen.set(name, [...counts, index + 1]);
+      kinds.add(kind);
+    }
+  }
+  for (const { name, count } of someOf(others))
+    chosen.set(name, [...(chosen.get(name) ?? []), count]);
+  return chosen;
+}
+
+/** Runs a scenario and kills its process at these moments, until it completes. */
 export async function killsOf(
   program: string,
   folder: string,
   scenario: string,
   moment: Moment,
+  counts: readonly number[],
 ): Promise<readonly Kill[]> {
   const kills: Kill[] = [];
-  for (let count = 1; count <= most[moment]; count++) {
+  for (const count of counts) {
     const name = `${scenario}, ${moment} ${count}`;
     const files = filesOf(join(folder, name));
     if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return kills;

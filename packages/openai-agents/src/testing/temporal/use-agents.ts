@@ -20,6 +20,7 @@ import { temporalServerPath } from '../../../../temporal/src/testing/temporal-se
 import {
   hasTemporalServer,
   installRuntime,
+  replayOptions,
 } from '../../../../temporal/src/testing/use-temporal.ts';
 import {
   type OpenaiAgentsPluginOptions,
@@ -98,7 +99,8 @@ export function useAgents(): AgentsTestServer {
     bundle: () => join(folder, 'workflows.cjs'),
     replay: async (workflowId) => {
       const history = await client().workflow.getHandle(workflowId).fetchHistory();
-      await Worker.runReplayHistory({ workflowBundle: required(bundle) }, history, workflowId);
+      const options = { workflowBundle: required(bundle), ...replayOptions };
+      await Worker.runReplayHistory(options, history, workflowId);
     },
     served: async (name, work) => {
       const file = join(folder, `${name}.db`);

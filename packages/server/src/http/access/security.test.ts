@@ -46,7 +46,9 @@ describe('a token', () => {
 
   test.each([
     ...['', ' ', 'x'.repeat(4097), `two words ${operator}`, `line\nbreak${operator}`],
-    ...['a', 'swordfish', operator.slice(0, 31), 'ab'.repeat(40)],
+    ...['a', 'swordfish', operator.slice(0, 31), 'ab'.repeat(40), 'x', 'secret', '1234567890'],
+    ...['hunter2hunter2hunter2', 'a'.repeat(64), '0123456789abcdef0123456789abcde'],
+    'token token token token token token',
   ])('of the operator cannot be %j', (token) => {
     const make = () => new TokenStore(memoryRows(), [token], systemClock);
     expect(make).toThrow(/Cannot use this operator token: .* openssl rand -hex 32/);

@@ -5,6 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, onTestFinished, type TestContext } from 'vitest';
+import { sharedFolder } from '../../../../../scripts/process-folder.ts';
+import { fewOf } from '../../../../core/src/testing/runs.ts';
 import { writeTree } from '../temporary-folder.ts';
 import type { SandboxedAnswer, SandboxedRequest } from './sandboxed-agent.ts';
 
@@ -18,6 +20,18 @@ const nobody = 65_534;
  */
 export const sandboxUsers: readonly ('self' | 'nobody')[] =
   process.getuid?.() === 0 ? ['self', 'nobody'] : ['self'];
+
+/**
+ * The attacks of a list that run as this user. `npm run test:full` runs all as each user. The other
+ * modes run all as the ordinary user and, where the tests run as root, a random third as root.
+ */
+export function attacksAs<T>(
+  user: (typeof sandboxUsers)[number],
+  attacks: readonly T[],
+): readonly T[] {
+  const isOrdinary = user === sandboxUsers.at(-1);
+  return isOrdinary ? attacks : fewOf(attacks, Math.ceil(attacks.length / 3));
+}
 
 /** An agent of a user, with a home folder and a workspace that is new for each test. */
 export interface AttackedAgent {
@@ -87,7 +101,7 @@ function startAgent(user: (typeof sandboxUsers)[number]): RunningAgent {
   const node = [process.execPath, '--conditions=@millrace/source', program];
   const drop = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--'];
   const [command = '', ...args] = user === 'nobody' ? [...drop, ...node] : node;
-  const env = { ...process.env, AGENT_API_KEY: agentKey, NODE_OPTIONS: '' };
+  const env = { ...process.env, ...codeCacheOf(user), AGENT_API_KEY: agentKey, NODE_OPTIONS: '' };
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
   const lines = createInterface({ input: child.stdout });
   let last: Promise<unknown> = Promise.resolve();
@@ -104,6 +118,15 @@ function startAgent(user: (typeof sandboxUsers)[number]): RunningAgent {
       return asked;
     },
   };
+}
+
+/** A folder for compiled code that the user can write. All test files of a run share it. */
+function codeCacheOf(user: (typeof sandboxUsers)[number]): Readonly<Record<string, string>> {
+  if (user === 'self') return {};
+  const folder = sharedFolder('compile-cache-nobody');
+  mkdirSync(folder, { recursive: true });
+  chownSync(folder, nobody, nobody);
+  return { NODE_COMPILE_CACHE: folder };
 }
 
 /** Ends the agents after the tests of a file. Call it at the top of the file. */
