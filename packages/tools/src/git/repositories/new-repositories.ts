@@ -11,7 +11,13 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import { begunNames, hasHiddenWorktree, riskOfBare, riskOfBegun, riskOfGit } from './settings-risk.ts';
+import {
+  begunNames,
+  hasHiddenWorktree,
+  riskOfBare,
+  riskOfBegun,
+  riskOfGit,
+} from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */

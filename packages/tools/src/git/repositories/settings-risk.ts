@@ -75,8 +75,11 @@ const strategies = '(?:ort|recursive|subtree|ours)';
 const patchOptions =
   "'(?:-[pC]\\d+|--(?:whitespace|directory|include|exclude)=[^']*|--(?:ignore-space-change|ignore-whitespace|reject))'";
 
-/** The folders of work that has begun, and that the user may continue. */
-const begunChecks = {
+/** The folders of a rebase, of `git am`, and of several cherry-picks or reverts. */
+type BegunName = 'rebase-merge' | 'rebase-apply' | 'sequencer';
+
+/** What is checked in work that has begun, and that the user may continue. */
+const begunChecks: Readonly<Record<BegunName, readonly BegunCheck[]>> = {
   'rebase-merge': [
     [
       'git-rebase-todo',
@@ -106,17 +109,14 @@ const begunChecks = {
       'a strategy, which git cherry-pick --continue would run',
     ],
   ],
-} as const satisfies Readonly<Record<string, readonly BegunCheck[]>>;
+};
 
-type BegunName = keyof typeof begunChecks;
-
-/** The names of the folders of a rebase, of `git am`, and of several cherry-picks or reverts. */
-export const begunNames = Object.keys(begunChecks) as readonly BegunName[];
+/** The names of the folders of work that has begun. */
+export const begunNames: readonly BegunName[] = Object.keys(begunChecks) as readonly BegunName[];
 
 /** Returns why git would do harm when the user continues work that has begun in a repository. */
 export async function riskOfBegun(git: string, name: BegunName): Promise<string | undefined> {
-  const checks: readonly BegunCheck[] = begunChecks[name];
-  for (const [file, risk, why] of checks)
+  for (const [file, risk, why] of begunChecks[name])
     if (await mayMatch(join(git, name), file, risk)) return `its ${name} has ${why}`;
   return undefined;
 }
