@@ -90,8 +90,7 @@ const backups = {
 
 /** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
 async function runClusterChaos(): Promise<boolean> {
-  const generator = new Randomness(seed);
-  const random = () => generator.next();
+  const random = new Randomness(seed);
   const cluster = await startCluster(folder);
   try {
     const options = { kills: wanted, random, cluster, onRound: console.log };

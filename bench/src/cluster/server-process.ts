@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { firstMessage } from '../../../scripts/child-message.ts';
 import type { StoreLocation } from './stores.ts';
 
 /** A server that runs in its own process. */
@@ -11,7 +12,7 @@ export interface ServerProcess extends AsyncDisposable {
 export async function startServerProcess(location: StoreLocation): Promise<ServerProcess> {
   const path = join(import.meta.dirname, 'server-program.ts');
   const child = fork(path, [JSON.stringify(location)]);
-  const [port] = (await once(child, 'message')) as [number];
+  const port = await firstMessage<number>(child);
   return {
     port,
     async [Symbol.asyncDispose]() {

@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionStates } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
+import { firstMessage } from '../../../scripts/child-message.ts';
 import { fillSession } from './long-agent.ts';
 import type { Costs } from './measure-program.ts';
 import { startWordsServer } from './words-server.ts';
@@ -75,8 +75,7 @@ async function measure(folder: string, task: string): Promise<Costs> {
 
 async function inProcess(folder: string, task: string, mode: string): Promise<Costs> {
   const child = fork(join(import.meta.dirname, 'measure-program.ts'), [folder, task, mode]);
-  const [costs] = (await once(child, 'message')) as [Costs];
-  return costs;
+  return firstMessage<Costs>(child);
 }
 
 function print([short, long]: readonly Costs[]): void {

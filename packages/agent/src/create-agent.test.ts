@@ -39,6 +39,16 @@ describe('20.8: createAgent', () => {
       'Did you mean maxAttempts?',
     ],
     ['a misspelt compaction', { provider, compaction: { whenToken: 1 } }, 'mean whenTokens?'],
+    [
+      'a compaction that keeps no step',
+      { provider, compaction: { whenTokens: 1000, keepSteps: 0 } },
+      'Cannot use keepSteps 0: it must be a number of at least 1',
+    ],
+    [
+      'a compaction without a limit',
+      { provider, compaction: { whenTokens: Number.NaN } },
+      'Cannot use whenTokens NaN',
+    ],
     ['a misspelt request option', { provider, request: { temprature: 1 } }, 'mean temperature?'],
     ['an unknown value', { provider, whileAsking: 'pause' }, 'wait or park'],
     ['no provider', {}, 'Pass a provider with its model'],

@@ -368,7 +368,8 @@ function settingsFrom(options: AgentOptions): Settings {
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
   const stepTools = tools.flatMap((one) => (typeof one === 'function' ? [one] : []));
   const providers = [provider, ...fallbacks];
-  checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
+  const compacting = options.compaction && { ...compaction, ...options.compaction };
+  checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry }, compacting);
   checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
@@ -385,7 +386,7 @@ function settingsFrom(options: AgentOptions): Settings {
     observers: options.observers ?? [],
     approve: options.approve ?? askIfProviderAsks,
     whileAsking: options.whileAsking ?? 'wait',
-    compaction: options.compaction && { ...compaction, ...options.compaction },
+    compaction: compacting,
     contextFilters: options.contextFilters ?? [],
     cache: readCacheOption(options.cache),
     limits: { ...limits, ...options.limits },

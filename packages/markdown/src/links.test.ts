@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { safeLink } from './links.ts';
+import { hidesAddress, safeLink } from './links.ts';
 
 describe('a safe link', () => {
   test.each([
@@ -33,4 +33,25 @@ describe('a safe link', () => {
     expect(safeLink(address, 2048)).toBeUndefined();
     expect(safeLink(`${address}${'a'.repeat(3_000)}`)).toBeUndefined();
   });
+});
+
+describe('the text of a link', () => {
+  test.each([
+    ...['https://bank.example', 'bank.example/login', ' www.bank.example', 'mailto:a@bank.example'],
+    ...[
+      '\u200bhttps://bank.example',
+      'b\u00adank.example',
+      'Sign in at https://bank.example/login',
+    ],
+    ...['(www.bank.example)', '\uff48ttps://bank.example', 'bank\u3002example'],
+  ])('18.83: attack: %j hides another address', (text) => {
+    expect(hidesAddress(text, 'https://evil.example')).toBe(true);
+  });
+
+  test.each(['the bank', 'see chapter 2.', 'evil.example', 'https://evil.example/', 'a: b'])(
+    '18.83: %j hides no address',
+    (text) => {
+      expect(hidesAddress(text, 'https://evil.example')).toBe(false);
+    },
+  );
 });

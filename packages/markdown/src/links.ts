@@ -43,11 +43,17 @@ export function showsAddress(text: string, address: string): boolean {
  * hidesAddress('the bank', 'https://evil.example'); // false
  */
 export function hidesAddress(text: string, address: string): boolean {
-  return (
-    /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text) &&
-    !showsAddress(text, address)
-  );
+  // Browsers accept other forms of a letter or a dot in a host name, and do not draw some characters.
+  const plain = text
+    .normalize('NFKC')
+    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replaceAll('\u3002', '.');
+  return addressText.test(plain) && !showsAddress(plain, address);
 }
+
+/** An address at the start, or an address of a page anywhere. */
+const addressText =
+  /^\s*(?:[a-z][a-z\d+.-]*:(?!\s)|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))|(?:^|[^\w])(?:https?:\/\/|www\.)\w/i;
 
 /** The part of a link after its text. */
 interface LinkTail {

@@ -66,7 +66,7 @@ export {
 } from './sub-agents/sub-agents-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
-export type { ResolvedPath } from './workspace/resolve-path.ts';
+export type { ResolvedPath, ResolveOptions } from './workspace/resolve-path.ts';
 export {
   type ChangeOptions,
   createWorkspace,

@@ -2,28 +2,22 @@ import type {
   Attempt,
   DraftRecord,
   ItemId,
-  JsonValue,
   RejectionCode,
   ToolCallId,
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import { abort, halted, raceAbort } from '../abortable.ts';
-import { offeredTools } from '../context/build-request.ts';
-import type { CallState } from '../contract/loop-state.ts';
+import { abort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { CheckedToolCall, HandOff, ToolContext } from '../contract/tool.ts';
-import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
-import { Approvals, changedCallId } from './approvals.ts';
+import type { CheckedToolCall, HandOff } from '../contract/tool.ts';
+import { outputFor } from '../state/turn-calls.ts';
+import { CallDecisions, type DecidedCall, isRefusal } from './call-decisions.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ClientCalls } from './client-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
-import { denialText, errorResult } from './tool-result.ts';
-
-const repeatedIdText =
-  'It was not run: another call of the session has the same id. Make the call again.';
+import { errorResult } from './tool-result.ts';
 
 interface CallRunnerOptions extends Attempt {
   /** The item that holds the results, if the turn already has one. */
@@ -37,12 +31,6 @@ interface CallRunnerOptions extends Attempt {
 type CallOutcome = 'answered' | 'parked' | 'left';
 
 /**
- * A call that may run. `judged` is the text that the policy decided on, and the tool must run nothing
- * else.
- */
-type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
-
-/**
  * Runs the tool calls of one attempt and writes their results. Each call gets exactly one result,
  * whatever happens.
  */
@@ -53,7 +41,7 @@ export class CallRunner {
   /** Stops the running tools when the run or the attempt stops. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => abort(this.#stop);
-  readonly #approvals: Approvals;
+  readonly #decisions: CallDecisions;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
   /** Undefined until a call needs a tool that a client runs, because the code loads on demand. */
@@ -71,7 +59,7 @@ export class CallRunner {
     this.#context = context;
     this.#at = { turn, attempt };
     this.#limiter = new ConcurrencyLimiter(settings.limits.maxParallelTools);
-    this.#approvals = new Approvals(context, this.#at);
+    this.#decisions = new CallDecisions(context, this.#at, this.#stop.signal);
     this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
     this.#handOffs = new HandOffs(context, this.#at);
     if (signal.aborted) this.#onAbort();
@@ -83,13 +71,13 @@ export class CallRunner {
    * it. Does nothing if guardrails have to check the response.
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
-    const tools = this.#tools;
+    const { tools } = this.#decisions;
     const isGuarded = this.#context.settings.guardrails.some(({ on }) => on !== 'input');
     const tool = tools.get(call.name);
     if (isGuarded || tool?.effects !== 'none' || tool.client !== undefined) return;
     const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
-    const { decision, judged } = await this.#approvals.policyDecision(ready);
+    const { decision, judged } = await this.#decisions.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
     // An error here means that the log cannot be written. The run then stops and reports it.
     this.#start({ ...ready, judged }, before).catch(() => {});
@@ -97,15 +85,6 @@ export class CallRunner {
 
   #isLate({ toolCallId }: ToolCallPart): boolean {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
-  }
-
-  /**
-   * The tools that the request of this turn offered. Their names are on the log, so they are known after
-   * a crash too.
-   */
-  get #tools(): RunContext['settings']['tools'] {
-    const { settings, journal } = this.#context;
-    return offeredTools(settings.tools, journal.loop.turn?.offered);
   }
 
   /**
@@ -131,7 +110,7 @@ export class CallRunner {
     const { ClientCalls } = await import('./client-call.ts');
     this.#clientCalls ??= new ClientCalls({
       ...{ context: this.#context, at: this.#at, stop: this.#stop.signal },
-      fill: (call, part) => this.#slots.fill(this.#withChange(call, part)),
+      fill: (call, part) => this.#slots.fill(this.#decisions.withChange(call, part)),
     });
     return this.#clientCalls;
   }
@@ -140,7 +119,7 @@ export class CallRunner {
    * Resumes the call that waits for the answer with this id. The call can also be that of a sub-agent.
    */
   wake(id: ToolCallId): void {
-    this.#approvals.wake(id);
+    this.#decisions.wake(id);
     for (const childCall of this.#children.values()) childCall.deliver(id);
   }
 
@@ -166,7 +145,7 @@ export class CallRunner {
     const { loop } = this.#context.journal;
     if (loop.turn?.calls.get(toolCallId)?.isAwaited)
       return outputFor(loop, toolCallId) === undefined;
-    if (!this.#parked.has(toolCallId)) return this.#answerTo(call) === undefined;
+    if (!this.#parked.has(toolCallId)) return this.#decisions.answerTo(call) === undefined;
     return this.#children.get(toolCallId)?.newAnswers.length === 0;
   }
 
@@ -187,12 +166,12 @@ export class CallRunner {
   }
 
   async #stopChild(call: ToolCallPart): Promise<void> {
-    const { execution } = this.#callState(call) ?? {};
+    const { execution } = this.#decisions.callState(call) ?? {};
     const { tools } = this.#context.settings;
     const tool = tools.get(call.name);
     const waits = execution?.isParked || (execution?.isLost && tool?.afterCrash === 'repeat');
     if (!waits || execution.child === undefined) return;
-    const ready = await prepareCall(call, tools, this.#changedInput(call));
+    const ready = await prepareCall(call, tools, this.#decisions.changedInput(call));
     if (ready.ok) await stopChild(ready, this.#context, this.#at);
   }
 
@@ -231,124 +210,17 @@ export class CallRunner {
   async #answer(call: ToolCallPart): Promise<CallOutcome> {
     await this.#running.get(call.toolCallId);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
-    const decided = await this.#decide(call);
+    const decided = await this.#decisions.decide(call);
+    if (decided === 'lost') return this.#reportUnknownOutcome(call);
     if (typeof decided === 'string') return decided;
+    if (isRefusal(decided)) return this.#reject(call, decided.refused, decided.message);
     if (decided.tool.client !== undefined) {
       const clientCalls = await this.#loadClientCalls();
-      return clientCalls.answer(decided, this.#changedInput(call));
+      return clientCalls.answer(decided, this.#decisions.changedInput(call));
     }
     await this.#start(decided, []);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
-  }
-
-  /**
-   * Decides whether the call runs, and with which input. Returns the outcome instead if the call does not
-   * run.
-   */
-  async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
-    const { whileAsking } = this.#context.settings;
-    const stop = this.#stop.signal;
-    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
-    const { offered } = this.#context.journal.loop.turn ?? {};
-    const work = prepareCall(call, this.#tools, this.#changedInput(call), offered);
-    const ready = await raceAbort(work, stop);
-    if (ready === halted) return 'left';
-    if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    if (this.#callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
-      return this.#reportUnknownOutcome(call);
-    // A client was already asked to run this call, which means that the call was allowed.
-    if (this.#callState(call)?.isAwaited) return ready;
-    if (!this.#questionState(call)?.isAsked) {
-      const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
-      if (policy === halted) return 'left';
-      if (policy.decision === 'deny')
-        return this.#reject(call, 'denied', denialText(policy.reason));
-      const { asking } = this.#callState(call) ?? {};
-      if (policy.decision === 'allow' && asking === undefined)
-        return { ...ready, judged: policy.judged };
-      const why = asking === undefined ? policy : { ...policy, reason: asking.reason };
-      if (this.#answerTo(call) === undefined)
-        await this.#write([this.#approvals.askedDraft(ready, why, this.#changeOf(call))]);
-    }
-    if (this.#answerTo(call) === undefined && whileAsking === 'park') return 'parked';
-    await this.#approvals.waitForAnswer(this.#questionId(call), stop);
-    return this.#applyAnswer(ready);
-  }
-
-  /**
-   * Applies the answer of the user. The current policy can still deny the call, because the answer may be
-   * older than the policy's rules.
-   */
-  async #applyAnswer(ready: CheckedToolCall): Promise<DecidedCall | CallOutcome> {
-    const { call } = ready;
-    const { answer, judged } = this.#questionState(call) ?? {};
-    if (answer === undefined) return 'left';
-    if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
-    // Another writer may have added a call with this id while the question was open.
-    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
-    const isChanged = answer.input !== undefined;
-    const work = isChanged
-      ? prepareCall(call, this.#tools, answer.input)
-      : Promise.resolve({ ...ready, ok: true as const });
-    const allowed = await raceAbort(work, this.#stop.signal);
-    if (allowed === halted) return 'left';
-    if (!allowed.ok) return this.#reject(call, allowed.code, allowed.message);
-    const deciding = isChanged
-      ? this.#approvals.changedDecision(allowed)
-      : this.#approvals.answeredDecision(allowed);
-    const policy = await raceAbort(deciding, this.#stop.signal);
-    if (policy === halted) return 'left';
-    if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
-    // The user saw the text that the policy judged when it asked. If the user changed the input, the
-    // policy has judged the new input only now.
-    return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
-  }
-
-  /**
-   * True if an answer could be about another call. That call has the same id, or belongs to a sub-agent.
-   */
-  #isRepeated(call: ToolCallPart): boolean {
-    const { toolCallId } = call;
-    const { isAsked = false, question } = this.#questionState(call) ?? {};
-    const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
-    const isOther = isAsked && question?.of !== about;
-    return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
-  }
-
-  /** Returns the state of a call according to the log. */
-  #callState({ toolCallId }: ToolCallPart): CallState | undefined {
-    return this.#context.journal.loop.turn?.calls.get(toolCallId);
-  }
-
-  /** Returns the input that a guardrail gave to the call, if any. */
-  #changeOf(call: ToolCallPart): CallState['changed'] {
-    return this.#callState(call)?.changed;
-  }
-
-  /**
-   * Returns the id of the question about the call. If a guardrail changed the input, the question has its
-   * own id. An answer under the id of the call was about the old input.
-   */
-  #questionId(call: ToolCallPart): ToolCallId {
-    return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
-  }
-
-  #questionState(call: ToolCallPart): CallState | undefined {
-    return this.#context.journal.loop.turn?.calls.get(this.#questionId(call));
-  }
-
-  #answerTo(call: ToolCallPart): CallState['answer'] {
-    return this.#questionState(call)?.answer;
-  }
-
-  /**
-   * Returns the input that replaces the model's input. It is the user's input, or else that of a
-   * guardrail.
-   */
-  #changedInput(call: ToolCallPart): JsonValue | undefined {
-    const answer = this.#answerTo(call);
-    return answer?.input ?? this.#changeOf(call)?.input;
   }
 
   /**
@@ -372,14 +244,16 @@ export class CallRunner {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
     if (this.#isOver) return;
-    const ready = this.#answerTo(call) ? await this.#applyAnswer(waiting) : waiting;
+    const hasAnswer = this.#decisions.answerTo(call) !== undefined;
+    const ready = hasAnswer ? await this.#decisions.applyAnswer(waiting) : waiting;
     if (typeof ready === 'string') return;
+    if (isRefusal(ready)) return void (await this.#reject(call, ready.refused, ready.message));
     const options = {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
       isOver: () => this.#isOver,
       isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
       checkResult: (part: ToolResultPart) =>
-        this.#withChange(call, this.#handOffs.checkResult(ready, part)),
+        this.#decisions.withChange(call, this.#handOffs.checkResult(ready, part)),
       handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
       onChild: (one: ChildCall | undefined) => one && this.#children.set(call.toolCallId, one),
     };
@@ -403,23 +277,9 @@ export class CallRunner {
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
     const { toolCallId, name } = call;
     const fact = { type: 'tool_call_rejected', toolCallId, name, code, message } as const;
-    const result = this.#withChange(call, errorResult(call, message));
+    const result = this.#decisions.withChange(call, errorResult(call, message));
     await this.#write([{ ...this.#at, fact }, ...this.#slots.fill(result)]);
     return 'answered';
-  }
-
-  /**
-   * Adds the changed input to the metadata of the result, because the call itself still has the model's
-   * input.
-   */
-  #withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
-    const answer = this.#answerTo(call);
-    const change = this.#changeOf(call);
-    if (answer?.decision === 'allow' && answer.input !== undefined)
-      return { ...part, metadata: { ...part.metadata, changedInput: answer.input } };
-    if (change === undefined || answer?.decision === 'deny') return part;
-    const note = { changedInput: change.input, changedBy: change.by };
-    return { ...part, metadata: { ...part.metadata, ...note } };
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {

@@ -23,10 +23,7 @@ interface ClippedItem {
 
 /** The limits that a plan has to keep. */
 export interface ContextAim {
-  /**
-   * Maximum number of the newest steps that stay in the context. If it is at least 1, the last step
-   * always stays.
-   */
+  /** Maximum number of the newest steps that stay in the context, at least 1. The last step stays. */
   readonly keepSteps: number;
   /** The maximum length of the context, in characters. */
   readonly maxLength: number;
@@ -51,7 +48,7 @@ export function planCompaction(context: readonly Item[], aim: ContextAim): Conte
   let first = steps.length;
   for (let length = 0; first > 0 && steps.length - first < keepSteps; first--) {
     length += stepLength(steps[first - 1]);
-    // If `keepSteps` is at least 1, the last step always stays, even if it is too long.
+    // The last step always stays, even if it is too long.
     if (length > room && first < steps.length) break;
   }
   const kept = steps.slice(first).flat();

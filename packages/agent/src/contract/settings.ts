@@ -192,7 +192,7 @@ export interface Compaction {
   readonly whenTokens: number;
   /**
    * The number of the last steps that stay. A step is an input, or an answer with the results of its
-   * calls. Default: 6.
+   * calls. At least 1, because a request needs the input that it answers. Default: 6.
    */
   readonly keepSteps: number;
   /** The prompt for the summary. `false` drops old items without a summary. */

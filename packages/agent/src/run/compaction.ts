@@ -141,12 +141,7 @@ function planAfterOverflow(
 ): ContextPlan {
   const half = Math.floor(contextLength(context) / 2);
   const maxLength = Math.min(half, (whenTokens * charactersPerToken) / 2);
-  return planCompaction(context, {
-    keepSteps: Math.max(1, keepSteps),
-    maxLength,
-    clips: true,
-    summaryId,
-  });
+  return planCompaction(context, { keepSteps, maxLength, clips: true, summaryId });
 }
 
 /**

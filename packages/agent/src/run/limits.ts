@@ -13,11 +13,15 @@ import {
 import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { Limits, RetrySettings } from '../contract/settings.ts';
+import type { Compaction, Limits, RetrySettings } from '../contract/settings.ts';
 import { attemptsSince } from '../views/run-views.ts';
 
-/** Throws if a limit or a retry setting is invalid. */
-export function checkLimits(limits: Limits, retry: RetrySettings): void {
+/** Throws if a limit, a retry setting or a compaction setting is invalid. */
+export function checkLimits(
+  limits: Limits,
+  retry: RetrySettings,
+  compaction: Compaction | undefined,
+): void {
   const { maxCost, allowUnknownPrices: _, ...counts } = limits;
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
   if (maxCost !== undefined && !isCost(maxCost)) throw badCost(maxCost);
@@ -26,6 +30,9 @@ export function checkLimits(limits: Limits, retry: RetrySettings): void {
     assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
   for (const [kind, value] of Object.entries(attemptsFor))
     assertAtLeast(`attemptsFor ${kind}`, value, 1);
+  if (compaction === undefined) return;
+  assertAtLeast('whenTokens', compaction.whenTokens, 1);
+  assertAtLeast('keepSteps', compaction.keepSteps, 1);
 }
 
 /** Throws if there is a maximum cost and a provider cannot report costs in its currency. */

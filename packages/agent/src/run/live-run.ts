@@ -1,6 +1,5 @@
 import {
   type AgentEvent,
-  type DraftRecord,
   emptyState,
   type FoldState,
   type Item,
@@ -13,11 +12,11 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import { type Driver, sessionStates } from '@millrace/log';
+import type { Driver } from '@millrace/log';
 import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -37,14 +36,8 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
-import { activeCommands, isCallAnswer, startsQueued } from '../state/commands.ts';
-import {
-  findUsedId,
-  interruptedStop,
-  itemDrafts,
-  mayBeUsedBefore,
-  runStarted,
-} from '../state/drafts.ts';
+import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
+import { runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
 import {
@@ -58,7 +51,8 @@ import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
+import { noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
+import { startRun } from './start-run.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -276,7 +270,17 @@ export class LiveRun implements Run {
     const listening = this.#receiveForeignRecords(journal);
     try {
       await this.#link?.open();
-      const newItems = await this.#startRun(context, loop, stale);
+      const isContinued = this.#isContinued(journal);
+      const newItems = isContinued ? [] : (this.#options.input ?? []);
+      const { joinsOpenRun = false, trace } = this.#options;
+      await startRun({
+        ...{ context, loop, stale, newItems, isContinued, joinsOpenRun, trace },
+        commands: this.#commands,
+        newId: this.id,
+        onOpenRun: (id) => {
+          this.#id = id;
+        },
+      });
       const stop = await this.#driveToEnd(loop, journal);
       const { value, cause } = loop;
       return createRunResult(before, journal.state, stop, newItems, {
@@ -393,57 +397,6 @@ export class LiveRun implements Run {
     return new ChildLink({ parent, session, journal, agent, decide });
   }
 
-  /**
-   * Recovers the work that a dead driver left open, and writes the start of the run and its input. An
-   * interrupted run continues. If there is new input, that run is driven to its end first.
-   */
-  async #startRun(
-    { journal, settings, phase }: RunContext,
-    loop: RunLoop,
-    stale: readonly QueuedCommand[],
-  ): Promise<readonly Item[]> {
-    const { ids } = settings;
-    const { joinsOpenRun = false, trace } = this.#options;
-    const isContinued = this.#isContinued(journal);
-    const newItems = isContinued ? [] : (this.#options.input ?? []);
-    // The caller of a sub-agent needs a complete answer.
-    const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
-    const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
-    const { state: known } = isUnsure
-      ? await sessionStates(settings.log).load(this.session)
-      : journal;
-    const used = findUsedId(newItems, known);
-    if (used !== undefined) throw itemIdUsed(this.session, used);
-    const { state, loop: found } = journal;
-    if (found.turn !== undefined || stale.length > 0) {
-      // A session that was closed properly needs no recovery, so the code loads on demand.
-      const { recoveryDrafts, staleAbortDrafts } = await import('./recovery.ts');
-      // An interrupted answer is not retried if the run was aborted.
-      const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-      const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
-      const opening = [...mended, ...staleAbortDrafts(found, stale)];
-      if (opening.length > 0) await journal.write(opening);
-    }
-    const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
-    const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
-    const isNew = newItems.length > 0 && !mayJoin;
-    const hasCommands = journal.loop.commands.length > 0;
-    const isAwaited = isNew || (isKept && hasCommands);
-    if (journal.loop.run !== undefined && isAwaited) await loop.drive();
-    const { run, turn } = journal.loop;
-    if (run !== undefined) this.#id = run.id;
-    // Input that arrives while a call waits for an approval is answered after the call.
-    if (turn !== undefined && newItems.length > 0)
-      await this.#commands.submit({ type: 'message', when: 'follow_up', items: newItems, trace });
-    const items = turn === undefined ? itemDrafts(newItems, ids) : [];
-    const started =
-      run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
-    // The run was aborted before the previous run had ended.
-    const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
-    await journal.write([...started, ...items, ...stopped]);
-    return newItems;
-  }
-
   /** Drives the run to its end. If messages arrived during the run, it starts another run for them. */
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
@@ -452,7 +405,7 @@ export class LiveRun implements Run {
       const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !startsQueued(stop)) {
+      if (!isAsked || !startsQueuedInput(stop)) {
         this.#commands.close();
         return stop;
       }
@@ -494,5 +447,3 @@ interface OpenedSession {
   readonly before: FoldState;
   readonly journal: SessionJournal;
 }
-
-const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };

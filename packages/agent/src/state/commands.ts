@@ -30,9 +30,9 @@ export function isCallAnswer(
 }
 
 /**
- * True if queued messages start a new run after this stop. After other stops, they wait for the next run.
+ * True if queued input starts a new run after this stop. After other stops, it waits for the next run.
  */
-export function startsQueued({ reason }: Stop): boolean {
+export function startsQueuedInput({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }
 

@@ -12,7 +12,7 @@ import {
 import { ResultSlots } from '../calls/result-slots.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
-import { activeCommands } from '../state/commands.ts';
+import { activeCommands, startsQueuedInput } from '../state/commands.ts';
 import type { Action } from '../state/decide.ts';
 import { askedCalls } from '../state/turn-calls.ts';
 import { createRunResult } from '../views/run-views.ts';
@@ -128,10 +128,10 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const outcome = { value: undefined, error: lastError, cause: undefined, blockedBy };
   const { text, usage } = createRunResult(before, after, stop, [], outcome);
   const error = stop.reason === 'error' ? lastError : undefined;
-  const isOpenEnd = !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(stop.reason);
+  const hasMoreInput = startsQueuedInput(stop) && hasQueuedInput(loop);
   const isClipped = text.length > maxText;
   return {
-    ...{ runId, stop, usage, hasMoreInput: hasQueuedInput(loop) && isOpenEnd, isClipped },
+    ...{ runId, stop, usage, hasMoreInput, isClipped },
     text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
     ...answered,
     ...(error && { error }),

@@ -80,8 +80,8 @@ export class Alternative {
   }
 
   /**
-   * Adds to a tool call. `key` identifies the call within the answer. The arguments can arrive in
-   * pieces, but the name arrives whole.
+   * Adds to a tool call. `key` identifies the call within the answer. The name and the arguments can
+   * arrive in pieces.
    */
   call(key: string, name: string | undefined, chunk: string): void {
     let call = this.#calls.get(key);
@@ -89,7 +89,8 @@ export class Alternative {
       call = { name: '', arguments: '' };
       this.#calls.set(key, call);
     }
-    if (call.name === '') call.name = this.#taken(name ?? '');
+    if (name !== undefined && isNamePiece(call.name, name, call.arguments !== ''))
+      call.name += this.#taken(name);
     call.arguments += this.#taken(chunk);
   }
 
@@ -115,4 +116,13 @@ export class Alternative {
     this.#left -= taken.length;
     return taken;
   }
+}
+
+/**
+ * Whether a received name is the next piece of a call's name. Servers send a name complete, in
+ * pieces, repeatedly, or after the first arguments. A name that equals the name so far is a repeat,
+ * and a name with arguments is complete.
+ */
+export function isNamePiece(before: string, received: string, hasArguments: boolean): boolean {
+  return before === '' || (!hasArguments && received !== before);
 }

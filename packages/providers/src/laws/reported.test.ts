@@ -611,6 +611,31 @@ describe('19: several answers', () => {
     ]);
   });
 
+  test('have the name of a call that arrives in pieces, repeatedly, or late', async () => {
+    const { completion } = await answered(
+      chat(),
+      [
+        other(1, call('wea', '')),
+        other(1, call('ther', '')),
+        other(1, call(undefined, '{"city"')),
+        other(1, call('weather', ':"Brest"}')),
+        other(2, call('tide', '')),
+        other(2, call('tide', '{}')),
+        other(3, call(undefined, '{}')),
+        other(3, call('moon', '')),
+        ...[1, 2, 3].map((index) => other(index, { delta: {}, finish_reason: 'tool_calls' })),
+        chatText('Sunny'),
+        chatEnd(),
+      ],
+      { candidates: 4 },
+    );
+    expect(alternativesOf(completion.item).flatMap(({ toolCalls }) => toolCalls)).toEqual([
+      { name: 'weather', arguments: '{"city":"Brest"}' },
+      { name: 'tide', arguments: '{}' },
+      { name: 'moon', arguments: '{}' },
+    ]);
+  });
+
   test('are asked for and read on Gemini', async () => {
     const parts = [
       { text: 'Clouds.', thought: true },

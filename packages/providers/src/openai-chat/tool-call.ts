@@ -8,6 +8,7 @@ import {
   type TextWriter,
   toolCallId,
 } from '@millrace/core';
+import { isNamePiece } from '../answer/alternatives.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { PlainInputEncoder } from '../wire/plain-input.ts';
@@ -74,10 +75,10 @@ export class ChatToolCall {
     this.#begin();
   }
 
-  /** Adds a name. Servers send it complete, in pieces, repeatedly, or after the first arguments. */
+  /** Adds a name, or a piece of it. */
   addName(name: string): void {
-    const mayGrow = this.#part === undefined && !this.hasArguments;
-    if (this.#name === '' || (mayGrow && name !== this.#name)) this.#name += name;
+    const isFixed = this.#part !== undefined || this.hasArguments;
+    if (isNamePiece(this.#name, name, isFixed)) this.#name += name;
   }
 
   /** Begins the part if id and name are known. Called before other content begins. */

@@ -89,7 +89,10 @@ export interface ResponsesDialect extends Endpoint {
    * cut.
    */
   readonly reportsCut: boolean;
-  /** Whether the server has `/responses/input_tokens`. An unknown server is asked once. */
+  /**
+   * Whether the server has `/responses/input_tokens`. An unknown server is asked until it answers
+   * that it does not have it.
+   */
   readonly countsTokens: boolean;
   /** Whether the server accepts a long cache retention, for models that have it. */
   readonly longCache: boolean;

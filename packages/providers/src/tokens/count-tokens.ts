@@ -2,12 +2,13 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { isObject } from '../json/fields.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { fetchJson, type JsonTransport } from './fetch-json.ts';
+import { fetchAnswer, type JsonTransport } from './fetch-json.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 /**
- * Creates `Provider.countTokens` for a wire. After one request without a count, for example because
- * a proxy does not have the endpoint, no further request is sent.
+ * Creates `Provider.countTokens` for a wire. If the server answers that it does not have the
+ * endpoint, for example because it is a proxy, no further request is sent. After a temporary failure,
+ * the next call sends a request again.
  */
 export function countTokensWith(
   counter: TokenCounter,
@@ -19,12 +20,18 @@ export function countTokensWith(
     if (isMissing) return undefined;
     const { url, headers, body } = http(request);
     const { accept: _stream, ...sent } = headers;
-    const answer = await fetchJson(transport, {
+    const answer = await fetchAnswer(transport, {
       ...{ url: counter.url(url), headers: sent, body: counter.body(body), signal },
     });
-    const count = isObject(answer) ? answer[counter.field] : undefined;
-    const isCounted = typeof count === 'number' && Number.isSafeInteger(count) && count >= 0;
-    if (!isCounted && !signal?.aborted) isMissing = true;
-    return isCounted ? count : undefined;
+    const count = isObject(answer?.value) ? answer.value[counter.field] : undefined;
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
+    if (answer !== undefined && saysEndpointMissing(answer.status)) isMissing = true;
+    return undefined;
   };
+}
+
+/** Whether an answer without a count shows that the server does not have the endpoint. */
+function saysEndpointMissing(status: number): boolean {
+  const isSuccess = status >= 200 && status < 300;
+  return isSuccess || status === 404 || status === 405 || status === 501;
 }

@@ -22,15 +22,33 @@ export interface JsonTransport {
 const defaultTimeoutMs = 10_000;
 const maxBodyBytes = 4_000_000;
 
+/** An answer that arrived completely. */
+export interface JsonAnswer {
+  readonly status: number;
+  /** The JSON of the body. Undefined if the status is not 2xx, or if the body is not JSON. */
+  readonly value: JsonValue | undefined;
+}
+
 /**
  * Sends a request and returns the JSON of its answer. Returns undefined after any failure, because
- * the caller also works without the answer. Redirects are not followed, because they could send a
- * key to another host.
+ * the caller also works without the answer.
  */
 export async function fetchJson(
+  transport: JsonTransport,
+  request: JsonRequest,
+): Promise<JsonValue | undefined> {
+  return (await fetchAnswer(transport, request))?.value;
+}
+
+/**
+ * Sends a request and returns its answer. Returns undefined if no complete answer arrived, for
+ * example after a network error or a timeout. Redirects are not followed, because they could send a
+ * key to another host.
+ */
+export async function fetchAnswer(
   { fetch = globalThis.fetch, clock = systemClock }: JsonTransport,
   { url, headers = {}, body, timeoutMs = defaultTimeoutMs, signal }: JsonRequest,
-): Promise<JsonValue | undefined> {
+): Promise<JsonAnswer | undefined> {
   const late = new AbortController();
   const abort = () => late.abort();
   const cancel = clock.after(timeoutMs, abort);
@@ -43,7 +61,7 @@ export async function fetchJson(
   try {
     const init: RequestInit = { headers, redirect: 'error', signal: late.signal };
     const post = { ...init, method: 'POST', body: JSON.stringify(body) };
-    const answered = fetch(url, body === undefined ? init : post).then(readJson);
+    const answered = fetch(url, body === undefined ? init : post).then(readAnswer);
     return await Promise.race([answered.catch(() => undefined), ended]);
   } catch {
     return undefined;
@@ -54,17 +72,18 @@ export async function fetchJson(
   }
 }
 
-async function readJson(response: Response): Promise<JsonValue | undefined> {
+async function readAnswer(response: Response): Promise<JsonAnswer> {
+  const { status } = response;
   if (!response.ok) {
     await response.body?.cancel();
-    return undefined;
+    return { status, value: undefined };
   }
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxBodyBytes) return undefined;
+    if (text.length > maxBodyBytes) return { status, value: undefined };
   }
   const parsed = parseJson(text + decoder.decode());
-  return parsed.ok ? parsed.value : undefined;
+  return { status, value: parsed.ok ? parsed.value : undefined };
 }

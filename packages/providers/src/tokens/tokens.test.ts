@@ -1,6 +1,6 @@
 import { type Item, itemId } from '@millrace/core';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { anthropic } from '../anthropic/provider.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
@@ -10,6 +10,7 @@ import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { startOllama } from '../testing/ollama-server.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { limitContext } from './limit-context.ts';
 
@@ -91,7 +92,54 @@ describe('tokens are counted by the provider', () => {
     expect(await provider.countTokens?.(request)).toBeUndefined();
     expect(sent).toHaveLength(1);
   });
+
+  const missing = [404, 405, 501].map((status) => new Response('{}', { status }));
+  test.each([
+    ...missing.map((response) => [String(response.status), response] as const),
+    ['200 without a count', new Response('<html>')] as const,
+  ])('an answer with %s ends the counting', async (_name, response) => {
+    const answers = [response, Response.json({ input_tokens: 25 })];
+    const provider = anthropic({ model: 'm', apiKey: 'k', fetch: async () => next(answers) });
+    expect(await provider.countTokens?.(request)).toBeUndefined();
+    expect(await provider.countTokens?.(request)).toBeUndefined();
+  });
+
+  const temporary = [401, 408, 429, 500, 503].map((status) => new Response('{}', { status }));
+  test.each([
+    ...temporary.map((response) => [String(response.status), response] as const),
+    ['a network error', new TypeError('fetch failed')] as const,
+    ['a body that breaks off', new Response(brokenBody())] as const,
+  ])('the next count works after a failure: %s', async (_name, failure) => {
+    const answers = [failure, Response.json({ input_tokens: 25 })];
+    const provider = anthropic({ model: 'm', apiKey: 'k', fetch: async () => next(answers) });
+    expect(await provider.countTokens?.(request)).toBeUndefined();
+    expect(await provider.countTokens?.(request)).toBe(25);
+  });
+
+  test('the next count works after a timeout', async () => {
+    const clock = new VirtualClock();
+    let isStuck = true;
+    const fetch: Fetch = () =>
+      isStuck ? new Promise(() => {}) : Promise.resolve(Response.json({ input_tokens: 25 }));
+    const provider = anthropic({ model: 'm', apiKey: 'k', fetch, clock });
+    const first = provider.countTokens?.(request);
+    await vi.waitUntil(() => clock.pending > 0);
+    clock.advance(60_000);
+    expect(await first).toBeUndefined();
+    isStuck = false;
+    expect(await provider.countTokens?.(request)).toBe(25);
+  });
 });
+
+function next(answers: (Response | Error)[]): Response {
+  const answer = answers.shift() ?? new Error('no answer is left');
+  if (answer instanceof Error) throw answer;
+  return answer;
+}
+
+function brokenBody(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) });
+}
 
 test('an estimate grows with the content, and counts scripts with more tokens per character', () => {
   fc.assert(

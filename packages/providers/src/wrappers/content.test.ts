@@ -374,6 +374,28 @@ describe('19: redaction', () => {
     ]);
   });
 
+  test('keeps the state and the signature of a part that only loses log probabilities', async () => {
+    const thought: Part = {
+      kind: 'reasoning',
+      text: 'Nothing.',
+      form: 'full',
+      signature: 's',
+      providerState: { provider: 'p', model: 'm', data: { id: 'r1' } },
+    };
+    const metadata = { source: 'web' };
+    const logged: Part = { ...thought, metadata: { ...metadata, logprobs: [['No', -1]] } };
+    const inner = scriptedProvider(['Yes.']);
+    const item: Item = { id: itemId('a1'), kind: 'assistant', parts: [logged] };
+    await redactText(inner, { rules }).complete({ items: [item, ...asking().items] });
+    expect(inner.requests[0]?.request.items[0]?.parts).toEqual([{ ...thought, metadata }]);
+    const told: Part = { ...logged, metadata: { ...logged.metadata, source: 'sk-abcd' } };
+    const again = scriptedProvider(['Yes.']);
+    await redactText(again, { rules }).complete({ items: [{ ...item, parts: [told] }] });
+    expect(again.requests[0]?.request.items[0]?.parts).toEqual([
+      { kind: 'reasoning', text: 'Nothing.', form: 'full', metadata: { source: '[redacted]' } },
+    ]);
+  });
+
   test('refuses wrong rules', () => {
     const make = (rule: object) => () => redactText(chat(), { rules: [rule as never] });
     expect(() => redactText(chat(), { rules: [] })).toThrow('rules is empty');

@@ -205,8 +205,12 @@ function redactDelta(delta: Delta, redact: Redact): Delta {
 }
 
 function redactMetadata(metadata: JsonObject, redact: Redact): JsonObject {
+  return redactValue(withoutLogprobs(metadata), redact) as JsonObject;
+}
+
+function withoutLogprobs(metadata: JsonObject): JsonObject {
   const { logprobs: _tokens, ...rest } = metadata;
-  return redactValue(rest, redact) as JsonObject;
+  return rest;
 }
 
 function redacted(request: ModelRequest, redact: Redact): ModelRequest {
@@ -218,16 +222,18 @@ function redacted(request: ModelRequest, redact: Redact): ModelRequest {
 }
 
 /**
- * Returns the part with redacted content, without its provider state and signature. Returns the
- * same part if nothing changes.
+ * Returns the part with redacted content and without log probabilities. A part that a rule changes
+ * loses its provider state and signature. Returns the same part if there is nothing to remove.
  */
 function redactPart(part: Part, redact: Redact): Part {
   const { providerState: _own, metadata, ...content } = part;
   const changed = redactContent(content as Part, redact);
-  const noted = metadata === undefined ? undefined : redactMetadata(metadata, redact);
+  const noted = metadata && redactMetadata(metadata, redact);
   const isSame =
     JSON.stringify(changed) === JSON.stringify(content) &&
-    JSON.stringify(noted) === JSON.stringify(metadata);
+    JSON.stringify(noted) === JSON.stringify(metadata && withoutLogprobs(metadata));
+  if (isSame && metadata?.['logprobs'] !== undefined)
+    return { ...part, metadata: withoutLogprobs(metadata) };
   if (isSame) return part;
   const { signature: _signed, ...rest } = changed as Part & { readonly signature?: string };
   return { ...rest, ...(noted === undefined ? {} : { metadata: noted }) };

@@ -17,6 +17,7 @@ import {
   createRunResult,
   denyCommand,
   runStreams,
+  startsQueuedInput,
   submitToolResult,
   toItems,
   toolOutputCommand,
@@ -242,8 +243,7 @@ export class WorkflowRun implements Run {
       for (const fact of facts) if (fact.type === 'run_started') this.#id = fact.runId;
       const last = facts.findLast(({ type }) => type === 'run_finished' || type === 'run_started');
       if (last?.type !== 'run_finished') continue;
-      const isOpenEnd = !['aborted', 'error', 'limit'].includes(last.stop.reason);
-      if (!isOpenEnd || !(await log.info(session))?.hasWork) return last.stop;
+      if (!startsQueuedInput(last.stop) || !(await log.info(session))?.hasWork) return last.stop;
     }
     return undefined;
   }

@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type CheckedToolCall, createAgent, type Tool } from '@millrace/agent';
 import { type JsonObject, type Part, toolCallId, toolCallPart } from '@millrace/core';
@@ -112,7 +120,7 @@ test.for<readonly [string, string, string, JsonObject]>([
   ['notes', 'bin', 'write', { path: 'notes/tool', content: 'EVIL' }],
   ['notes.txt', 'bin/tool', 'edit', { path: 'notes.txt', edits }],
   ['notes.txt', 'bin/tool', 'apply_patch', { type: 'update_file', path: 'notes.txt', diff }],
-  ['notes.txt', 'bin/tool', 'apply_patch', { type: 'delete_file', path: 'notes.txt' }],
+  ['notes', 'bin', 'apply_patch', { type: 'delete_file', path: 'notes/tool' }],
 ])('attack: %s becomes a link to %s before %s changes it', async ([from, to, name, input]) => {
   for (const rules of [allowed, []]) {
     rmSync(join(root, from), { recursive: true });
@@ -127,6 +135,17 @@ test.for<readonly [string, string, string, JsonObject]>([
     });
     expect(readFileSync(join(root, 'bin/tool'), 'utf8')).toBe('good\n');
   }
+});
+
+test('attack: a file that becomes a link before it is deleted leaves the target of the link', async () => {
+  const { isError } = await attack({
+    call: ['apply_patch', { type: 'delete_file', path: 'notes.txt' }],
+    rules: allowed,
+    flip: () => flip('notes.txt', 'bin/tool'),
+  });
+  expect(isError).toBe(false);
+  expect(readFileSync(join(root, 'bin/tool'), 'utf8')).toBe('good\n');
+  expect(lstatSync(join(root, 'notes.txt'), { throwIfNoEntry: false })).toBeUndefined();
 });
 
 test('attack: a path that led nowhere when it was judged is not used later', async () => {

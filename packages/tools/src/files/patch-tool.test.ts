@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '@millrace/core';
 import fc from 'fast-check';
@@ -74,6 +81,44 @@ describe('the tool', () => {
     expect(existsSync(join(root, 'c.ts'))).toBe(false);
   });
 
+  test('deletes a link and not its target, also if the target is elsewhere or missing', async () => {
+    put('one\n');
+    mkdirSync(join(root, 'x'));
+    const outside = join(temporaryFolder(), 'b.ts');
+    writeFileSync(outside, 'two');
+    for (const target of ['a.ts', 'x', 'gone', outside, '.git/config']) {
+      symlinkSync(target, join(root, 'link'));
+      const workspace = createWorkspace({ root });
+      const input = { type: 'delete_file', path: 'link' };
+      expect(await previewChange(workspace, { tool: 'apply_patch', input })).toMatchObject({
+        ...{ file: 'link', isLinked: false, removed: 1 },
+        diff: `@@ -1,1 +0,0 @@\n-${target}\n\\ No newline at end of file`,
+      });
+      expect(await patch(input)).toMatchObject({ text: 'Deleted link' });
+      expect(lstatSync(join(root, 'link'), { throwIfNoEntry: false })).toBeUndefined();
+    }
+    expect([held(), existsSync(join(root, 'x'))]).toEqual(['one\n', true]);
+    expect(readFileSync(outside, 'utf8')).toBe('two');
+  });
+
+  test('deletes no link that is outside, or in a protected folder behind a link', async () => {
+    put('one\n');
+    const outside = temporaryFolder();
+    mkdirSync(join(root, '.git'));
+    symlinkSync(outside, join(root, 'out'));
+    symlinkSync('.git', join(root, 'all'));
+    for (const path of [join(outside, 'link'), join(root, '.git/link')])
+      symlinkSync(join(root, 'a.ts'), path);
+    const codes = await Promise.all(
+      ['out/link', join(outside, 'link'), 'all/link'].map(async (path) => {
+        const { thrown } = await patch({ type: 'delete_file', path });
+        return (thrown as { code?: string }).code;
+      }),
+    );
+    expect(codes).toEqual(['outside', 'outside', 'protected_link']);
+    expect(lstatSync(join(root, '.git/link')).isSymbolicLink()).toBe(true);
+  });
+
   test('deletes a file, but neither folders nor files outside', async () => {
     put('one\n');
     expect(await patch({ type: 'delete_file' })).toMatchObject({ text: 'Deleted a.ts' });
@@ -81,9 +126,8 @@ describe('the tool', () => {
     mkdirSync(join(root, 'x'));
     const outside = join(temporaryFolder(), 'b.ts');
     writeFileSync(outside, 'two');
-    symlinkSync(outside, join(root, 'link'));
     const codes = await Promise.all(
-      ['a.ts', 'x', 'x/', '.', '../b.ts', 'link', outside].map(
+      ['a.ts', 'x', 'x/', '.', '../b.ts', outside].map(
         async (path) => (await patch({ type: 'delete_file', path })).thrown,
       ),
     );
@@ -92,7 +136,6 @@ describe('the tool', () => {
       'folder',
       'folder',
       'folder',
-      'outside',
       'outside',
       'outside',
     ]);
@@ -112,6 +155,16 @@ describe('the tool', () => {
       return approve({ name: tool.name, call: call as never, tool, input, summary: '' });
     };
     expect(await decide('.env')).toMatchObject({ decision: 'deny' });
+    // The policy judges the place of a link, and not its target, which stays.
+    mkdirSync(join(root, 'secret'));
+    symlinkSync('secret', join(root, 'alias'));
+    symlinkSync('../a.ts', join(root, 'secret/.env'));
+    symlinkSync('.env', join(root, 'link'));
+    expect(await decide('alias/.env')).toMatchObject({ decision: 'deny' });
+    expect(await decide('link')).toMatchObject({
+      decision: 'ask',
+      judged: join(workspace.root, 'link'),
+    });
     expect(await decide('a.ts')).toMatchObject({
       decision: 'ask',
       rule: expect.stringContaining('"exact":true'),

@@ -10,9 +10,12 @@ import { unifiedDiff } from './unified-diff.ts';
 export interface ChangePreview {
   /** The real path of the file, relative to the workspace. */
   readonly file: string;
-  /** Whether the path in the call is a symbolic link to `file`. */
+  /** Whether the path in the call leads to `file` through a symbolic link. */
   readonly isLinked: boolean;
-  /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
+  /**
+   * The change in the format of `diff -u`, with context lines. Empty if nothing would change. If the call
+   * deletes a symbolic link, the diff shows the target of the link as its only line, as git does.
+   */
   readonly diff: string;
   /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
   readonly isCut?: boolean | undefined;
@@ -49,11 +52,13 @@ export async function previewChange(
   const planned = plannedChange(tool, input);
   if (planned === undefined) return undefined;
   const { path, resultOf } = planned;
-  const place = await placeOf(workspace, path);
+  const place = await placeOf(workspace, planned);
   if (place === undefined) return undefined;
   const at = { file: place.shown, isLinked: place.isLinked };
   const refusal = protectedLinkError(place)?.message;
   if (refusal !== undefined) return { ...at, ...noDiff, linesBefore: undefined, problem: refusal };
+  if (place.linkTarget !== undefined)
+    return { ...at, ...diffOf(place.linkTarget, ''), linesBefore: 1 };
   const found = await textOf(workspace, path);
   if (found === 'outside') return undefined;
   if (found === 'no text')
@@ -76,6 +81,8 @@ type ChangeResult =
 
 interface PlannedChange {
   readonly path: string;
+  /** Whether the call changes a link itself, and not its target. Default: false. */
+  readonly keepsLink?: boolean;
   /** Returns the result of the change. `found` is undefined if the file does not exist. */
   readonly resultOf: (found: TextFile | undefined) => ChangeResult;
 }
@@ -90,7 +97,7 @@ function plannedChange(tool: string, input: unknown): PlannedChange | undefined 
     return { path, resultOf: changed((file) => applyEdits(file, edits as readonly Edit[])) };
   if (tool !== 'apply_patch') return undefined;
   if (type === 'delete_file')
-    return { path, resultOf: (found) => (found ? { text: '' } : missing) };
+    return { path, keepsLink: true, resultOf: (found) => (found ? { text: '' } : missing) };
   if (typeof diff !== 'string') return undefined;
   if (type === 'update_file') return { path, resultOf: changed((file) => applyPatch(file, diff)) };
   const created = type === 'create_file' ? createdText(diff) : undefined;
@@ -116,8 +123,11 @@ function changed(
 }
 
 /** Returns the resolved path. Undefined if the workspace cannot resolve it. */
-function placeOf(workspace: Pick<Workspace, 'resolve'>, path: string) {
-  return workspace.resolve(path).catch(() => undefined);
+function placeOf(
+  workspace: Pick<Workspace, 'resolve'>,
+  { path, keepsLink }: Pick<PlannedChange, 'path' | 'keepsLink'>,
+) {
+  return workspace.resolve(path, { keepsLink }).catch(() => undefined);
 }
 
 const notTextProblem = 'The current content is not text and cannot be shown';

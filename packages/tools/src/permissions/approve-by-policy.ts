@@ -2,7 +2,7 @@ import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { type PolicyCall, pathOf } from './decide.ts';
+import { deletesPath, type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
@@ -106,13 +106,13 @@ async function firstRisk(
 }
 
 /**
- * Returns the real path of a call. Undefined if the path is invalid. The tool then refuses the call
- * itself.
+ * Returns the real path of a call. For a call that deletes a link, it is the place of the link, because
+ * the target stays. Undefined if the path is invalid. The tool then refuses the call itself.
  */
 async function realPathOfCall(call: PolicyCall, root: string): Promise<string | undefined> {
   const path = pathOf(call);
   if (path === undefined) return undefined;
-  return realPathOf(root, path).then(
+  return realPathOf(root, path, { keepsLink: deletesPath(call) }).then(
     ({ real }) => real,
     () => undefined,
   );

@@ -107,6 +107,13 @@ export function pathOf(call: PolicyCall): string | undefined {
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
 }
 
+/** True if a call deletes its path. It then deletes a link itself, and not the target of the link. */
+export function deletesPath(call: PolicyCall): boolean {
+  return (
+    call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file'
+  );
+}
+
 export function commandOf(call: PolicyCall): string | undefined {
   return textOf(fieldsOf(call)?.['command']);
 }

@@ -20,6 +20,20 @@ export interface ResolvedPath {
   readonly exists: boolean;
   /** Whether the given path goes through a symbolic link and therefore differs from the real path. */
   readonly isLinked: boolean;
+  /**
+   * The target of the link as the link stores it. Set only with `keepsLink`, and only if the path itself
+   * is a symbolic link.
+   */
+  readonly linkTarget?: string | undefined;
+}
+
+/** Options of `Workspace.resolve`. */
+export interface ResolveOptions {
+  /**
+   * Whether a path that is a symbolic link resolves to the link itself and not to its target. Links in
+   * the folders of the path are followed. Default: false.
+   */
+  readonly keepsLink?: boolean | undefined;
 }
 
 export function segmentAt({ segments }: ResolvedPath, index: number): string {
@@ -35,15 +49,21 @@ const maxDepth = 200;
  * Resolves a path from a model. `root` must be a real path. The target may not exist. Throws if the path
  * leads outside.
  */
-export async function resolvePath(root: string, given: string): Promise<ResolvedPath> {
-  const { real, exists } = await realPathOf(root, given);
+export async function resolvePath(
+  root: string,
+  given: string,
+  options?: ResolveOptions,
+): Promise<ResolvedPath> {
+  const { real, exists, linkTarget } = await realPathOf(root, given, options);
   const inside = relative(root, real);
   if (isOutside(inside)) throw outsideError(root, given);
   const segments = inside === '' ? [] : inside.split(sep);
   if (segments.length > maxDepth)
     throw new WorkspaceError('bad_path', given, `it goes through more than ${maxDepth} folders`);
   const isLinked = real !== resolve(root, given);
-  return { given, real, segments, shown: segments.join('/') || '.', exists, isLinked };
+  const shown = segments.join('/') || '.';
+  const place = { given, real, segments, shown, exists, isLinked };
+  return linkTarget === undefined ? place : { ...place, linkTarget };
 }
 
 /**
@@ -88,10 +108,7 @@ function isOutside(inside: string): boolean {
 }
 
 /** A real path, which may be outside of a workspace. */
-interface RealPath {
-  readonly real: string;
-  readonly exists: boolean;
-}
+type RealPath = Pick<ResolvedPath, 'real' | 'exists' | 'linkTarget'>;
 
 /**
  * Resolves a path as the kernel does, one segment after the other. `..` is the parent of the folder that
@@ -99,7 +116,11 @@ interface RealPath {
  * link. `root` must be a real path. Segments that do not exist are kept, but `..` cannot follow them. The
  * result may be outside the root.
  */
-export async function realPathOf(root: string, given: string): Promise<RealPath> {
+export async function realPathOf(
+  root: string,
+  given: string,
+  { keepsLink = false }: ResolveOptions = {},
+): Promise<RealPath> {
   const problem = invalidPathReason(given);
   if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
   const rest = given.split('/').toReversed();
@@ -118,6 +139,8 @@ export async function realPathOf(root: string, given: string): Promise<RealPath>
       here = { real: next, kind: found };
       continue;
     }
+    if (keepsLink && rest.length === 0)
+      return { real: next, exists: true, linkTarget: found.target };
     if (++links > maxLinks) throw linkLoopError(given);
     rest.push(...found.target.split('/').toReversed());
     if (rest.length > maxPathLength) throw linkLoopError(given);

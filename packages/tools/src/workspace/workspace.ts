@@ -9,6 +9,7 @@ import {
   assertJudged,
   protectedLinkError,
   type ResolvedPath,
+  type ResolveOptions,
   resolvePath,
 } from './resolve-path.ts';
 import { removeFile, type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
@@ -27,7 +28,7 @@ export interface Workspace {
    * Resolves a path, which may not exist. The result is valid only at the time of the call, so `open` and
    * the other methods resolve the path again.
    */
-  resolve(path: string): Promise<ResolvedPath>;
+  resolve(path: string, options?: ResolveOptions): Promise<ResolvedPath>;
   /**
    * Returns the workspace for one approved call. All its methods fail with the code `changed` if the path
    * does not lead to this real path. Tools pass `ToolContext.judged`. If it is undefined, the path was
@@ -46,8 +47,8 @@ export interface Workspace {
   /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
   /**
-   * Deletes a regular file. If the path is a link, its target is deleted. Fails if a link leads to a
-   * protected file.
+   * Deletes a regular file or a symbolic link. If the path is a link, its target stays, as with `rm`. The
+   * link itself must be inside. Fails if the folders of the path lead through a link to a protected file.
    */
   remove(path: string, options?: Pick<WriteOptions, 'signal'>): Promise<ResolvedPath>;
   /**
@@ -101,13 +102,13 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefined): Workspace {
-  const resolve = async (path: string) => {
-    const place = await resolvePath(root, path);
+  const resolve = async (path: string, options?: ResolveOptions) => {
+    const place = await resolvePath(root, path, options);
     assertJudged(place, judged);
     return place;
   };
-  const resolveForWriting = async (path: string) => {
-    const place = await resolve(path);
+  const resolveForWriting = async (path: string, options?: ResolveOptions) => {
+    const place = await resolve(path, options);
     const problem = protectedLinkError(place);
     if (problem !== undefined) throw problem;
     return place;
@@ -142,7 +143,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefine
     },
     remove: async (path, { signal } = {}) => {
       if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
-      const place = await resolveForWriting(path);
+      const place = await resolveForWriting(path, { keepsLink: true });
       return withPathLock(place.real, async () => {
         signal?.throwIfAborted();
         await removeFile(openRoot, place);

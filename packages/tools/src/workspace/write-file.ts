@@ -12,7 +12,7 @@ import {
   readContent,
 } from './open-file.ts';
 import { type OpenRoot, openFolder, openOrCreateParent } from './open-folder.ts';
-import { explainPathFailure, vanishedError } from './path-failure.ts';
+import { explainPathFailure, replacedError, vanishedError } from './path-failure.ts';
 import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** Options of `Workspace.write`. */
@@ -91,16 +91,22 @@ async function writeOnce(
   }
 }
 
-/** Deletes a regular file. Its folder stays, even if it is then empty. */
+/**
+ * Deletes a regular file, or a link if the path was resolved to one. Its folder stays, even if it is then
+ * empty.
+ */
 export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
   const folder = await openFolder(openRoot, place, last);
   const name = segmentAt(place, last);
   try {
-    checkRegularFile(place, await lstat(folder.pathOf(name)));
-    // A read-only file must not be deleted, as it must not be written.
-    await access(folder.pathOf(name), constants.W_OK);
+    const stats = await lstat(folder.pathOf(name));
+    if (place.linkTarget === undefined) {
+      checkRegularFile(place, stats);
+      // A read-only file must not be deleted, as it must not be written.
+      await access(folder.pathOf(name), constants.W_OK);
+    } else if (!stats.isSymbolicLink()) throw replacedError(place);
     await unlink(folder.pathOf(name));
   } catch (error) {
     throw await explainPathFailure(place, last, folder, error);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnv } from '../../../../../packages/core/src/testing/runs.ts';
+import { firstMessage } from '../../../../../scripts/child-message.ts';
 import { builtPage } from './built-page.ts';
 import type { ModelCommand } from './controlled-provider.ts';
 
@@ -49,12 +50,7 @@ export class PageServer {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child = child;
-    const failed = once(child, 'exit').then(() => {
-      throw new Error('The server exited before it started to listen');
-    });
-    const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
-    failed.catch(() => {});
-    this.#url = url;
+    this.#url = await firstMessage<string>(child);
   }
 
   /** Sends a command to the model, for example to end its counting. */

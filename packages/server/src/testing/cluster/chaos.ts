@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { TaskHandle } from '../../../../client/src/contract/task-handle.ts';
 import { type Client, createClient } from '../../../../client/src/create-client.ts';
 import { patientMs } from '../../../../core/src/testing/runs.ts';
@@ -6,11 +7,11 @@ import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
 import { problemsOf, readToolRuns } from './cluster-check.ts';
 import { openClusterStore } from './cluster-store.ts';
-import { faults, type Random } from './faults.ts';
+import { faults } from './faults.ts';
 
 interface ClusterChaosOptions {
   readonly kills: number;
-  readonly random: Random;
+  readonly random: Randomness;
   readonly cluster: Cluster;
   readonly onRound: (words: string) => void;
   /** Makes and restores backups during the run. Default: no backup is restored. */
@@ -45,7 +46,10 @@ const roundMs = 30_000;
 export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
   const { random, cluster } = options;
   const [viaA, viaB] = [cluster.a, cluster.b].map(({ url }) =>
-    createClient({ url, random, backOff: { baseMs: 50, maxMs: 500 }, answerTimeoutMs: 3000 }),
+    createClient({
+      ...{ url, random: () => random.next() },
+      ...{ backOff: { baseMs: 50, maxMs: 500 }, answerTimeoutMs: 3000 },
+    }),
   ) as [Client, Client];
   try {
     return await runRounds(options, viaA, viaB);
@@ -70,7 +74,7 @@ async function runRounds(
   let killed = 0;
   for (let round = 0; killed < kills; round++) {
     await waitUntilReady(cluster, conversation);
-    await setTimeout(1500 * random());
+    await setTimeout(1500 * random.next());
     const index = round % (faults.length + 1);
     const fault = faults[index];
     if (fault === undefined) {
@@ -128,11 +132,11 @@ class Conversation {
   readonly tasks: readonly TaskHandle[];
   sent: ReadonlyMap<string, string[]>;
   readonly #other: Client;
-  readonly #random: Random;
+  readonly #random: Randomness;
   readonly #sending = new Set<Promise<void>>();
   #count = 0;
 
-  constructor(tasks: readonly TaskHandle[], other: Client, random: Random) {
+  constructor(tasks: readonly TaskHandle[], other: Client, random: Randomness) {
     this.tasks = tasks;
     this.#other = other;
     this.#random = random;
@@ -149,7 +153,7 @@ class Conversation {
       if (this.#isBusy(task)) continue;
       const message = `m${++this.#count}`;
       this.sent.get(task.id)?.push(message);
-      const handle = this.#random() < 0.5 ? task : this.#other.task(task.id);
+      const handle = this.#random.next() < 0.5 ? task : this.#other.task(task.id);
       const sending = sendWithRetry(handle, message);
       this.#sending.add(sending);
       void sending.then(() => this.#sending.delete(sending));

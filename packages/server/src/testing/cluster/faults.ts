@@ -1,16 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { Cluster, ClusterMember } from './cluster.ts';
 import { clusterLeaseMs } from './cluster-store.ts';
-
-/** Returns a number from 0 up to 1. */
-export type Random = () => number;
 
 /** A fault that a test injects. `inject` resolves when the fault is over. */
 interface Fault {
   readonly name: string;
   /** True if the fault kills a process with SIGKILL. */
   readonly isKill: boolean;
-  inject(cluster: Cluster, random: Random): Promise<void>;
+  inject(cluster: Cluster, random: Randomness): Promise<void>;
 }
 
 const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault => ({
@@ -21,10 +19,6 @@ const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault
     member.kill();
   },
 });
-
-function pick<T>(all: readonly T[], random: Random): T | undefined {
-  return all[Math.floor(random() * all.length)];
-}
 
 /**
  * Starts Postgres again. It retries, because Postgres does not start until the last of its old processes
@@ -57,7 +51,7 @@ export const faults: readonly Fault[] = [
     ...{ name: 'kill Redis', isKill: true },
     async inject({ redis }, random) {
       await redis.crash();
-      await setTimeout(1500 * random());
+      await setTimeout(1500 * random.next());
       await redis.start();
     },
   },
@@ -69,7 +63,7 @@ export const faults: readonly Fault[] = [
     ...{ name: 'kill Postgres', isKill: true },
     async inject({ postgres }, random) {
       await postgres.kill();
-      await setTimeout(1000 * random());
+      await setTimeout(1000 * random.next());
       await restartPostgres(postgres);
     },
   },
@@ -77,7 +71,7 @@ export const faults: readonly Fault[] = [
     ...{ name: 'stop Redis for some seconds', isKill: false },
     async inject({ redis }, random) {
       redis.kill('SIGSTOP');
-      await setTimeout(1500 + 2000 * random());
+      await setTimeout(1500 + 2000 * random.next());
       redis.kill('SIGCONT');
     },
   },
@@ -92,19 +86,17 @@ export const faults: readonly Fault[] = [
     // The clock stays changed until the process is killed.
     ...{ name: 'set a clock', isKill: false },
     async inject({ a, b, worker }, random) {
-      const members = [a, b, worker];
-      const steps = [-3_600_000, -20_000, 20_000, 3_600_000];
-      const [member, stepMs] = [pick(members, random), pick(steps, random)];
-      member?.stepClock(stepMs ?? 0);
+      const member = random.oneOf([a, b, worker]);
+      member.stepClock(random.oneOf([-3_600_000, -20_000, 20_000, 3_600_000]));
     },
   },
   {
     ...{ name: 'pause a process beyond its lease', isKill: false },
     async inject({ a, b, worker }, random) {
-      const member = pick([a, b, worker], random);
-      member?.pause();
-      await setTimeout(clusterLeaseMs + 3000 * random());
-      member?.resume();
+      const member = random.oneOf([a, b, worker]);
+      member.pause();
+      await setTimeout(clusterLeaseMs + 3000 * random.next());
+      member.resume();
     },
   },
   {
