@@ -9,6 +9,7 @@ import { createProvider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { withMethods } from '../../../agent/src/testing/test-doubles.ts';
 import type { TaskSummary } from '../contract/task.ts';
 import { createServer } from '../create-server.ts';
 import { sqliteRows } from '../rows/sqlite/index.ts';
@@ -105,22 +106,12 @@ test('a task that is stopped does not wait for an approval any more', async () =
   await expect.poll(() => it.list(), longTimeout).toMatchObject([{ id, ...idle }]);
 });
 
-/** The same log with another `read`. */
-function reading(log: Log, read: Log['read']): Log {
-  return new Proxy(log, {
-    get: (target, name) => {
-      const value: unknown = name === 'read' ? read : Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
 test('an unreadable log omits the status of its task only', async () => {
   await using it = await startServer(newFolder());
   const [broken, sound] = [await it.createWaitingTask(), await it.createWaitingTask()];
-  const log = reading(it.log, (session, options) =>
-    session === broken ? Promise.reject(new Error('broken')) : it.log.read(session, options),
-  );
+  const read: Log['read'] = (session, options) =>
+    session === broken ? Promise.reject(new Error('broken')) : it.log.read(session, options);
+  const log = withMethods(it.log, { read });
   const response = await withWorkStatus(await it.list(''), { log, clock: { now: () => 0 } });
   const statusById = new Map(response.map(({ id, ...work }) => [id, work]));
   expect(statusById.get(broken)).toMatchObject({ is_at_work: true, awaits_approval: undefined });
@@ -132,10 +123,11 @@ test('a status that takes too long is omitted', async () => {
   const ids = [];
   for (let count = 0; count < 8; count++) ids.push(await it.createWaitingTask());
   let now = 0;
-  const log = reading(it.log, (session, options) => {
+  const read: Log['read'] = (session, options) => {
     now += 1000;
     return it.log.read(session, options);
-  });
+  };
+  const log = withMethods(it.log, { read });
   const response = await withWorkStatus(await it.list(''), { log, clock: { now: () => now } });
   const known = response.filter(({ awaits_approval }) => awaits_approval !== undefined);
   expect(response.every(({ is_at_work }) => is_at_work)).toBe(true);

@@ -2,6 +2,7 @@ import { sessionId } from '@millrace/core';
 import { type Log, LogError, memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
+import { withMethods } from '../../../agent/src/testing/test-doubles.ts';
 import type { Task } from '../contract/task.ts';
 import { appendBatches, recordedRun } from '../testing/recorded-run.ts';
 import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
@@ -61,12 +62,7 @@ test('21.B: a viewer without a cursor does not notice that the log was rewound w
     if (++reads === 1) throw new LogError('rewound', 'The log was rewound', { session });
     return log.read(...which);
   };
-  const get = (target: Log, name: keyof Log) => {
-    const member: unknown = name === 'read' ? read : target[name];
-    return typeof member === 'function' ? member.bind(target) : member;
-  };
-  const rewinding = new Proxy(log, { get: (target, name) => get(target, name as keyof Log) });
-  await using server = await startStreamServer({ log: rewinding });
+  await using server = await startStreamServer({ log: withMethods(log, { read }) });
   const reader = new SseReader({ port: server.port, path: '/asked?view=records' });
   const { through } = (await log.info(session)) ?? expect.fail();
   await reader.waitUntil(({ messages }) => messages.at(-1)?.id?.startsWith(`${through}-`) === true);

@@ -1,10 +1,11 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
-import { type Driver, type Log, LogError, memoryLog } from '@millrace/log';
+import { type Log, LogError, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { withAppends, withMethods } from '../../../agent/src/testing/test-doubles.ts';
 import type { Rows } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
@@ -139,14 +140,7 @@ describe('21.A: a server whose run could not take the lease', () => {
       if (state.isBroken) throw new LogError('storage', 'The disk fails');
       return log.open(...which);
     };
-    const get = (target: Log, name: keyof Log) => {
-      const member: unknown = name === 'open' ? open : target[name];
-      return typeof member === 'function' ? member.bind(target) : member;
-    };
-    return {
-      state,
-      log: new Proxy(log, { get: (target, name) => get(target, name as keyof Log) }),
-    };
+    return { state, log: withMethods(log, { open }) };
   }
 
   async function brokenAndHealthy() {
@@ -247,31 +241,17 @@ describe('21.A: a run whose end could not be stored, because the storage failed'
   /** A log whose appends can be made to fail, and one session of which cannot be opened. */
   function failingLog() {
     const broken = { appends: false, session: '' };
-    const fail = async () => {
+    const fail = async (): Promise<never> => {
       throw new LogError('storage', 'Cannot reach the database');
     };
-    const altered = <T extends object>(thing: T, replace: (name: string, call: Call) => Call): T =>
-      new Proxy(thing, {
-        get(target, name) {
-          const member: unknown = Reflect.get(target, name);
-          if (typeof member !== 'function') return member;
-          return replace(String(name), member.bind(target) as Call);
-        },
-      });
-    const log: Log = altered(memoryLog(), (name, call) => {
-      if (name !== 'open') return call;
-      return async (...args) => {
-        if (args[0] === broken.session) return fail();
-        return altered((await call(...args)) as Driver, (method, append) => {
-          if (method !== 'append') return append;
-          return (...records) => (broken.appends ? fail() : append(...records));
-        });
-      };
-    });
+    const stored = memoryLog();
+    const open: Log['open'] = (...which) =>
+      which[0] === broken.session ? fail() : stored.open(...which);
+    const log = withAppends(withMethods(stored, { open }), (append) =>
+      broken.appends ? fail() : append(),
+    );
     return { log, broken };
   }
-
-  type Call = (...args: readonly unknown[]) => Promise<unknown>;
 
   /** A server whose run stands in a tool, and another one that scans for orphaned tasks. */
   async function runInTool() {

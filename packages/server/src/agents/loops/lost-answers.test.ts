@@ -1,8 +1,9 @@
 import { createAgent } from '@millrace/agent';
-import { type Driver, type Log, LogError, memoryLog } from '@millrace/log';
+import { type Log, LogError, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
+import { withAppends, withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import {
@@ -12,37 +13,17 @@ import {
   textsOf,
 } from '../../testing/servers/task-harness.ts';
 
-type Call = (...args: readonly unknown[]) => unknown;
-
-/** A copy of an object with some methods replaced. */
-function altered<T extends object>(
-  thing: T,
-  alter: (name: string | symbol, call: Call) => Call,
-): T {
-  return new Proxy(thing, {
-    get(target, name) {
-      const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? alter(name, value.bind(target) as Call) : value;
-    },
-  });
-}
-
 /** A log whose reads, or whose writes by drivers, can be made to fail. */
 function breakable() {
   const broken = { writes: false, reads: false };
-  const fail = async () => {
+  const fail = async (): Promise<never> => {
     throw new LogError('storage', 'Cannot write: the disk is full');
   };
-  const drivers = (driver: Driver) =>
-    altered(driver, (name, call) => {
-      if (name !== 'append') return call;
-      return (...args) => (broken.writes ? fail() : call(...args));
-    });
-  const log: Log = altered(memoryLog(), (name, call) => {
-    if (name === 'read') return (...args) => (broken.reads ? fail() : call(...args));
-    if (name === 'open') return async (...args) => drivers((await call(...args)) as Driver);
-    return call;
-  });
+  const stored = memoryLog();
+  const read: Log['read'] = (...which) => (broken.reads ? fail() : stored.read(...which));
+  const log = withAppends(withMethods(stored, { read }), (append) =>
+    broken.writes ? fail() : append(),
+  );
   return { log, broken };
 }
 
