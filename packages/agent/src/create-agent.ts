@@ -139,7 +139,7 @@ export interface AgentOptions<
   /** How failed requests are retried. Default: the defaults of `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /**
-   * What happens to an interrupted answer after a crash. `keep` keeps it as a partial answer. `retry`
+   * Decides what happens to an interrupted answer after a crash. `keep` keeps it as a partial answer. `retry`
    * sends the request again. Default: `keep`.
    */
   readonly onInterrupted?: Settings['onInterrupted'] | undefined;

@@ -32,7 +32,7 @@ export interface Tool extends TypedTool {
    */
   readonly effects: 'none' | 'external';
   /**
-   * What happens to a call if the process dies while the tool runs. `repeat`: the tool runs again with
+   * Decides what happens to a call if the process dies while the tool runs. `repeat`: the tool runs again with
    * the same input and idempotency key. `fail`: the call ends with an error, and the model gets the text
    * that the outcome is unknown. With `repeat` and `startsSession`, the tool gets the same `child` again
    * and has to continue that session.

@@ -33,7 +33,7 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
    */
   readonly effects?: Tool['effects'] | undefined;
   /**
-   * What happens to a call if the process dies while the tool runs. `repeat` runs the tool again. Use it
+   * Decides what happens to a call if the process dies while the tool runs. `repeat` runs the tool again. Use it
    * only if that is harmless. `fail` ends the call with an error, and the model gets the text that the
    * outcome is unknown. Default: `fail`.
    */

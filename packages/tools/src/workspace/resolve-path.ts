@@ -68,8 +68,8 @@ export async function resolvePath(
 
 /**
  * Returns the error for a write through a link to a file that can run code, such as `.git/config`.
- * Undefined if the write is fine. A person who approves a write sees the given path, so the call must
- * name such a file directly.
+ * Returns undefined if the write is allowed. The person who approves a write sees only the given path, so
+ * the call must name such a file directly.
  */
 export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefined {
   const { given, real, segments, shown, isLinked } = place;
