@@ -31,8 +31,16 @@ import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typ
 /** The log and the values that the views of a run depend on. */
 export interface RunEventSource {
   readonly log: Log;
-  /** The session state before the run. Rejects if the run could not start. */
+  /**
+   * The session state when the session was opened. It resolves when `begins` has its value. Rejects if the
+   * run could not start.
+   */
   readonly initialState: Promise<FoldState>;
+  /**
+   * Returns the offset after which the run's own records begin. Undefined while the call still ends an
+   * earlier run that was interrupted. Default: the offset of `initialState`.
+   */
+  readonly begins?: (() => number | undefined) | undefined;
   /**
    * Returns the ids of the calls that were answered before the run, in commands that were still queued.
    */
@@ -52,9 +60,38 @@ export interface RunEventSource {
   readonly left?: AbortSignal | undefined;
 }
 
-/** Returns the events of a run from its first record on, for one reader. */
+/**
+ * Returns the events of a run from its first record on, for one reader. If the call first ends an earlier
+ * run, the questions of that run come before them. Otherwise nobody could answer these questions.
+ */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
-  return runView(source, () => eventView(source));
+  return runView(source, async ({ through }) => {
+    const view = await eventView(source);
+    if (!endsEarlierRun(source, through)) return view;
+    return (before, record, after) => {
+      const events = view(before, record, after);
+      return isOwn(source, record.offset) ? events : events.filter(isQuestion);
+    };
+  });
+}
+
+/** True if the call first ends an earlier run. `opened` is the offset of the initial state. */
+export function endsEarlierRun(
+  { begins }: Pick<RunEventSource, 'begins'>,
+  opened: number,
+): boolean {
+  return begins !== undefined && begins() !== opened;
+}
+
+/** True if a record belongs to the run, and not to an earlier run that the same call ends first. */
+export function isOwn({ begins }: Pick<RunEventSource, 'begins'>, offset: number): boolean {
+  if (begins === undefined) return true;
+  const begin = begins();
+  return begin !== undefined && offset > begin;
+}
+
+function isQuestion({ type }: AgentEvent): boolean {
+  return type === 'approval_asked' || type === 'approval_answered' || type === 'tool_output_asked';
 }
 
 /**
@@ -73,18 +110,18 @@ async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent
 }
 
 /**
- * Returns the events of a view, from the run's first record on, for one reader. The reader may start late
- * and read slowly. `createView` is called when the run has started. `prepare` can change the records of a
+ * Returns the events of a view, from the initial state on, for one reader. The reader may start late and
+ * read slowly. `createView` is called with the initial state. `prepare` can change the records of a
  * batch before they are folded.
  */
 export async function* runView<Event>(
   { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
-  createView: () => View<Event> | Promise<View<Event>>,
+  createView: (initial: FoldState) => View<Event> | Promise<View<Event>>,
   prepare: (batch: Batch) => Batch = (batch) => batch,
 ): AsyncGenerator<Event> {
   const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
-  const view = await createView();
+  const view = await createView(before);
   const { session, through: from } = before;
   const folder = new Folder(before);
   const own = (batch: Batch) => prepare(ended.aborted ? cutBatch(batch, through()) : batch);

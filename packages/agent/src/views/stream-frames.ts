@@ -23,7 +23,7 @@ import {
   waitsForClient,
 } from '@millrace/core/streams';
 import type { RunResult } from '../contract/run.ts';
-import { type RunEventSource, runEvents, runView } from './run-views.ts';
+import { endsEarlierRun, isOwn, type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
 interface Step {
@@ -97,7 +97,8 @@ async function* messageFrom(
   const shownThrough = message.isShown ? source.through() : initial.through;
   // Questions up to this offset may already have an answer.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
-  if (shownThrough <= initial.through) yield* message.open(initial);
+  const isOpen = !endsEarlierRun(source, initial.through);
+  if (shownThrough <= initial.through && isOpen) yield* message.open(initial);
   let parked: ParkedState = { run, isParked: isAsking(initial) };
   const withoutParks = (batch: Batch): Batch => {
     const { joined, after } = joinParkedRuns(batch.records, parked);
@@ -108,9 +109,16 @@ async function* messageFrom(
   const steps = runView(fromInitial, () => stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
   if (ends(initial.through)) return;
+  if (!isOpen && initial.through >= knownThrough) yield* message.showQuestion(initial);
+  if (message.isWaiting) return;
   for await (const step of steps) {
     const { offset } = step.record;
     message.learn(step.record);
+    if (!isOwn(source, offset)) {
+      if (offset >= knownThrough) yield* message.showQuestion(step.after);
+      if (message.isWaiting) return;
+      continue;
+    }
     if (offset < shownThrough) continue;
     if (offset === shownThrough) yield* message.open(step.after);
     else yield* message.add(step);
@@ -150,11 +158,22 @@ class MessageStream {
   /** True if the run waits for the client. Clients send their answer after the stream has ended. */
   get isWaiting(): boolean {
     const state = this.#state;
-    if (!this.#isStarted || state === undefined) return false;
+    return this.#isStarted && state !== undefined && this.#isAsking(state);
+  }
+
+  #isAsking(state: FoldState): boolean {
     const isAnswered = [...state.asked, ...state.awaited].some((one) =>
       this.#answered.has(one.toolCallId),
     );
     return waitsForClient(state) && !isAnswered;
+  }
+
+  /**
+   * Returns the whole message of an earlier run if that run waits for the client. The client must answer
+   * before the stream's own run can start.
+   */
+  showQuestion(state: FoldState): readonly UiChunk[] {
+    return this.#isAsking(state) ? this.open(state) : [];
   }
 
   /**
