@@ -166,6 +166,11 @@ export interface UiStreamOptions {
   readonly messageId?: string | undefined;
   /** Further headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Returns the text that `useChat` gets as `error.message` if the run fails. If the function throws, the
+   * default text is sent. Default: `The run ended with an error`, with the error code.
+   */
+  readonly onError?: ((error: ErrorInfo) => string) | undefined;
 }
 
 /**

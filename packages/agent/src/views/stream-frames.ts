@@ -22,7 +22,7 @@ import {
   uiDone,
   waitsForClient,
 } from '@millrace/core/streams';
-import type { RunResult } from '../contract/run.ts';
+import type { RunResult, UiStreamOptions } from '../contract/run.ts';
 import { endsEarlierRun, isOwn, type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
@@ -56,11 +56,28 @@ export async function* eventFrames(
 export async function* uiMessageFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
-  messageId: string | undefined,
+  { messageId, onError }: UiStreamOptions,
 ): AsyncGenerator<string> {
-  for await (const chunk of messageOf(source, result, messageId))
-    yield encodeFrame({ data: encodeChunk(chunk) });
+  for await (const chunk of messageOf(source, result, messageId)) {
+    const isError = chunk.type === 'error' && onError !== undefined;
+    const shown = isError ? withErrorText(chunk, await result, onError) : chunk;
+    yield encodeFrame({ data: encodeChunk(shown) });
+  }
   if (!source.left?.aborted) yield encodeFrame({ data: uiDone });
+}
+
+/** Returns the error chunk with the text of the program, or as it is if the program's function throws. */
+function withErrorText(
+  chunk: UiChunk,
+  { error }: RunResult,
+  onError: NonNullable<UiStreamOptions['onError']>,
+): UiChunk {
+  if (error === undefined) return chunk;
+  try {
+    return { type: 'error', errorText: String(onError(error)) };
+  } catch {
+    return chunk;
+  }
 }
 
 /**
