@@ -108,8 +108,11 @@ export class LiveRun implements Run {
   #through = 0;
   /** The offset after which the run's own records begin. Undefined while an earlier run is ended. */
   #begins: number | undefined;
-  /** Resolves with the state of the opened session when `#begins` has its value. */
-  readonly #begun: PromiseWithResolvers<FoldState> = Promise.withResolvers();
+  /**
+   * Resolves with the state of the opened session when `#begins` has its value. Undefined if the run could
+   * not start.
+   */
+  readonly #begun: PromiseWithResolvers<FoldState | undefined> = Promise.withResolvers();
   /** The ids of the calls whose answers were already queued when the session was opened. */
   #answered: readonly string[] = [];
   /** True if this agent has an `output` schema, or an agent that it can hand off to. */
@@ -126,7 +129,6 @@ export class LiveRun implements Run {
     this.epoch = this.#epoch.promise;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
-    this.#begun.promise.catch(() => {});
     this.#commands = new CommandSender({
       ...{ settings, session: this.session, trace: options.trace },
       ...{ opened: this.#opened.promise, runId: () => this.id, stopped: this.#stop.signal },
@@ -236,7 +238,7 @@ export class LiveRun implements Run {
       result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
-      this.#begun.reject(error);
+      this.#begun.resolve(undefined);
       result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();

@@ -31,9 +31,9 @@ interface RunStart {
   readonly newId: RunId;
   /**
    * Called when the run's own records begin. If an earlier run has to be ended first, it is called before
-   * that with undefined.
+   * that without an offset.
    */
-  readonly onBegin: (through: number | undefined) => void;
+  readonly onBegin: (through?: number) => void;
   /** Called with the id of the open run if the session has one. It then continues. */
   readonly onOpenRun: (id: RunId) => void;
 }
@@ -55,7 +55,7 @@ export async function startRun(start: RunStart): Promise<void> {
   const hasCommands = journal.loop.commands.length > 0;
   const isAwaited = isNew || (isKept && hasCommands);
   if (journal.loop.run !== undefined && isAwaited) {
-    start.onBegin(undefined);
+    start.onBegin();
     await loop.drive();
     start.onBegin(journal.state.through);
   } else start.onBegin(opened);

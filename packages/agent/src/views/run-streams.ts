@@ -1,6 +1,5 @@
 import type { NewBytes } from '@millrace/core';
 import { uiHeaders } from '@millrace/core/streams';
-import { AgentError } from '../contract/agent-error.ts';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { type RunEventSource, runEvents } from './run-views.ts';
@@ -26,19 +25,11 @@ function uiResponse(
   assertKnownOptions('toUIMessageStreamResponse', options, {
     ...{ messageId: true, headers: true, onError: true },
   });
-  const { headers, onError } = options;
-  if (onError !== undefined && typeof onError !== 'function') throw badOnError();
+  const { headers } = options;
   const body = toByteStream((code, left) =>
     code.uiMessageFrames({ ...source, left }, result, options),
   );
   return new Response(body, { headers: { ...headers, ...uiHeaders } });
-}
-
-function badOnError(): AgentError {
-  const option = 'onError';
-  const of = 'toUIMessageStreamResponse';
-  const message = `Cannot use the option ${option} of ${of}: it is not a function`;
-  return new AgentError('bad_option', message, { of, option });
 }
 
 type FrameCode = typeof import('./stream-frames.ts');

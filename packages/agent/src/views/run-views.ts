@@ -32,10 +32,10 @@ import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typ
 export interface RunEventSource {
   readonly log: Log;
   /**
-   * The session state when the session was opened. It resolves when `begins` has its value. Rejects if the
-   * run could not start.
+   * The session state when the session was opened. It resolves when `begins` has its value. Rejects, or
+   * resolves with undefined, if the run could not start.
    */
-  readonly initialState: Promise<FoldState>;
+  readonly initialState: Promise<FoldState | undefined>;
   /**
    * Returns the offset after which the run's own records begin. Undefined while the call still ends an
    * earlier run that was interrupted. Default: the offset of `initialState`.
@@ -67,31 +67,10 @@ export interface RunEventSource {
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
   return runView(source, async ({ through }) => {
     const view = await eventView(source);
-    if (!endsEarlierRun(source, through)) return view;
-    return (before, record, after) => {
-      const events = view(before, record, after);
-      return isOwn(source, record.offset) ? events : events.filter(isQuestion);
-    };
+    if (source.begins === undefined || source.begins() === through) return view;
+    const { withoutEarlierRun } = await import('./earlier-run.ts');
+    return withoutEarlierRun(source, view);
   });
-}
-
-/** True if the call first ends an earlier run. `opened` is the offset of the initial state. */
-export function endsEarlierRun(
-  { begins }: Pick<RunEventSource, 'begins'>,
-  opened: number,
-): boolean {
-  return begins !== undefined && begins() !== opened;
-}
-
-/** True if a record belongs to the run, and not to an earlier run that the same call ends first. */
-export function isOwn({ begins }: Pick<RunEventSource, 'begins'>, offset: number): boolean {
-  if (begins === undefined) return true;
-  const begin = begins();
-  return begin !== undefined && offset > begin;
-}
-
-function isQuestion({ type }: AgentEvent): boolean {
-  return type === 'approval_asked' || type === 'approval_answered' || type === 'tool_output_asked';
 }
 
 /**
@@ -100,13 +79,7 @@ function isQuestion({ type }: AgentEvent): boolean {
  */
 async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent>> {
   if (hasOutput?.() === false) return agentEvents;
-  const { LiveValues } = await import('./live-values.ts');
-  const live = new LiveValues();
-  return (before, record, after) => {
-    const events: AgentEvent[] = [];
-    for (const event of agentEvents(before, record, after)) live.add(event, events);
-    return events;
-  };
+  return (await import('./live-values.ts')).liveEvents();
 }
 
 /**

@@ -23,7 +23,8 @@ import {
   waitsForClient,
 } from '@millrace/core/streams';
 import type { RunResult, UiStreamOptions } from '../contract/run.ts';
-import { endsEarlierRun, isOwn, type RunEventSource, runEvents, runView } from './run-views.ts';
+import { endsEarlierRun, isOwn } from './earlier-run.ts';
+import { type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
 interface Step {
@@ -90,9 +91,9 @@ async function* messageOf(
   result: Promise<RunResult>,
   messageId: string | undefined,
 ): AsyncGenerator<UiChunk> {
-  const initial = await source.initialState.then(withParkedRun, () => undefined);
+  const initial = await source.initialState.catch(() => undefined);
   const message = new MessageStream(messageId, source.answered());
-  if (initial !== undefined) yield* messageFrom(source, initial, message);
+  if (initial !== undefined) yield* messageFrom(source, withParkedRun(initial), message);
   if (source.left?.aborted) return;
   if (message.isWaiting) {
     // The client answers after the stream has ended. The session must then be free for `agent.resume`.
