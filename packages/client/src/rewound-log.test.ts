@@ -12,11 +12,16 @@ import { echo } from './testing/agents.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-rewound-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const path = join(folder, 'log.db');
 
-async function serve(port: number): Promise<{ server: Server; log: SqliteLog; port: number }> {
+interface Served {
+  readonly server: Server;
+  readonly log: SqliteLog;
+  readonly port: number;
+}
+
+async function serve(port: number, path: string): Promise<Served> {
   const log = sqliteLog({ path, onRewound: () => {} });
-  const rows = sqliteRows({ path: join(folder, 'rows.db') });
+  const rows = sqliteRows({ path: `${path}.rows` });
   const server = createServer({ tokens: 'none', agents: [echo], log, rows });
   const { url } = await server.listen({ port });
   return { server, log, port: Number(new URL(url).port) };
@@ -27,6 +32,15 @@ const texts = ({ items }: Pick<TaskSnapshot, 'items'>) =>
 /** The run has ended, too: recovery would fail a task whose restored log has an open run. */
 const hasAnswer = (text: string) => (snapshot: TaskSnapshot) =>
   snapshot.state.run === undefined && texts(snapshot).filter((said) => said === text).length === 2;
+
+/** Stops the server, puts the backup back, and starts a server on the same port. */
+async function restoreBackup({ server, log, port }: Served, path: string): Promise<Served> {
+  await server.close();
+  await log.close();
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+  copyFileSync(`${path}.backup`, path);
+  return serve(port, path);
+}
 
 /** Collects events until the iteration ends, and returns the error. */
 async function readEvents(task: TaskHandle, into: AgentEvent[]): Promise<unknown> {
@@ -39,7 +53,8 @@ async function readEvents(task: TaskHandle, into: AgentEvent[]): Promise<unknown
 }
 
 test('21.B: a client that was connected shows what a restored log contains, and what follows', async () => {
-  const first = await serve(0);
+  const path = join(folder, 'used.db');
+  const first = await serve(0, path);
   const url = `http://127.0.0.1:${first.port}`;
   const backOff = { baseMs: 5, maxMs: 20 };
   const [client, other] = [createClient({ url, backOff }), createClient({ url, backOff })];
@@ -50,15 +65,11 @@ test('21.B: a client that was connected shows what a restored log contains, and 
   const ended = readEvents(task, events);
   await task.send('one');
   await task.until(hasAnswer('one'));
-  await first.log.backup(join(folder, 'backup.db'));
+  await first.log.backup(`${path}.backup`);
   await task.send('lost');
   await task.until(hasAnswer('lost'));
   const { through } = task.snapshot().state;
-  await first.server.close();
-  await first.log.close();
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
-  copyFileSync(join(folder, 'backup.db'), path);
-  const second = await serve(first.port);
+  const second = await restoreBackup(first, path);
   const again = other.task(task.id);
   for (const text of ['two', 'three']) {
     await again.send(text);
@@ -77,6 +88,27 @@ test('21.B: a client that was connected shows what a restored log contains, and 
     error: { code: 'rewound' },
     message: expect.stringMatching(/rewound.*Read again/) as string,
   });
+  leave();
+  for (const one of [client, other]) one.close();
+  await second.server.close();
+  await second.log.close();
+});
+
+test('21.B: a client that was connected to an empty task continues with the restored log', async () => {
+  const path = join(folder, 'empty.db');
+  const first = await serve(0, path);
+  const url = `http://127.0.0.1:${first.port}`;
+  const backOff = { baseMs: 5, maxMs: 20 };
+  const [client, other] = [createClient({ url, backOff }), createClient({ url, backOff })];
+  const task = await client.createTask({ agent: 'echo' });
+  const leave = task.subscribe(() => {});
+  await task.until(({ connection }) => connection.state === 'live');
+  expect(task.snapshot().state.through).toBe(0);
+  await first.log.backup(`${path}.backup`);
+  const second = await restoreBackup(first, path);
+  await other.task(task.id).send('one');
+  await task.until(hasAnswer('one'));
+  expect(texts(task.snapshot())).toEqual(['one', 'one']);
   leave();
   for (const one of [client, other]) one.close();
   await second.server.close();

@@ -3,7 +3,7 @@
 
 export { type StoreLogSettings, storeLog } from './engine/local-log.ts';
 export { referencedBlobs } from './storage/blob-references.ts';
-export { randomIncarnation } from './storage/incarnation.ts';
+export { counterJump, randomIncarnation } from './storage/incarnation.ts';
 export { approximateBytes } from './storage/record-list.ts';
 export type {
   NewSessionNumbers,

@@ -73,12 +73,15 @@ export class Disk {
       throw new LogError('storage', 'Cannot write: the disk of the simulation fails');
   }
 
-  /** Stores a state. If a crash is planned for the machine, the machine crashes before or after. */
-  commit(machine: Machine, state: StoreState): void {
+  /**
+   * Stores a state. If a crash is planned for the machine, the machine crashes before or after. The
+   * transaction began at `begunAt`. Default: now.
+   */
+  commit(machine: Machine, state: StoreState, begunAt: number = this.#world.now): void {
     const crash = this.crashAt.get(machine);
     this.crashAt.delete(machine);
     if (crash !== 'before') {
-      this.leases.compare(machine, this.state, state);
+      this.leases.compare(machine, this.state, state, begunAt);
       this.advance(state);
       this.#world.note(`${machine.name} commits ${this.commits}`);
       for (const listeners of this.#listeners.values())

@@ -39,8 +39,11 @@ export class LeaseWatch {
     return known.machine.pausedUntil <= now && now - known.renewedAt < leaseMs / 2;
   }
 
-  /** Compares the sessions before and after a commit of the machine. */
-  compare(machine: Machine, before: StoreState, after: StoreState): void {
+  /**
+   * Compares the sessions before and after a commit of the machine. A lease lasts from `begunAt`, which is
+   * when the transaction began.
+   */
+  compare(machine: Machine, before: StoreState, after: StoreState, begunAt: number): void {
     for (const [session, { row }] of after.sessions) {
       const earlier = before.sessions.get(session);
       if (earlier?.row === row) continue;
@@ -50,7 +53,7 @@ export class LeaseWatch {
         earlier?.row.lease?.expiresAt !== row.lease.expiresAt ||
         earlier?.row.epoch !== row.epoch
       )
-        this.#track(machine, row);
+        this.#track(machine, row, begunAt);
     }
   }
 
@@ -59,11 +62,11 @@ export class LeaseWatch {
       this.#world.fail(`Session ${session}: the epoch fell from ${before.epoch} to ${epoch}`);
   }
 
-  #track(machine: Machine, { session, epoch, lease }: SessionRow): void {
+  #track(machine: Machine, { session, epoch, lease }: SessionRow, begunAt: number): void {
     const { now } = this.#world;
     const known = this.#leases.get(session);
     if (known?.epoch === epoch) {
-      known.renewedAt = now;
+      known.renewedAt = begunAt;
       return;
     }
     const isAlive = known !== undefined && known.machine.start === known.start;
@@ -72,7 +75,7 @@ export class LeaseWatch {
       this.#world.fail(
         `Session ${session}: ${machine.name} took the lease of ${known.machine.name}, which renewed it ${Math.round(ageMs)} ms ago (${lease?.holder})`,
       );
-    this.#leases.set(session, { machine, start: machine.start, epoch, renewedAt: now });
+    this.#leases.set(session, { machine, start: machine.start, epoch, renewedAt: begunAt });
   }
 }
 

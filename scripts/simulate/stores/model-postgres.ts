@@ -184,6 +184,7 @@ class ModelWriter implements PrefetchWriter {
     const begun = await connection.ask<readonly (SessionRow | undefined)[]>('begin', (answer) =>
       database.lock(connection, [...sessions].sort(), () => {
         const now = this.#access.time;
+        this.#begunAt = database.world.now;
         answer(() => {
           this.#serverTime = now;
           return sessions.map((session) => rowOf(database.disk.state, session));
@@ -209,6 +210,8 @@ class ModelWriter implements PrefetchWriter {
   }
 
   #serverTime = 0;
+  /** When the current transaction began, by the true time. */
+  #begunAt = 0;
 
   #fetch(fetched: FetchedRows, request: RowRequest): void {
     const { disk } = this.#access.database;
@@ -248,7 +251,7 @@ class ModelWriter implements PrefetchWriter {
         answer(() => {
           try {
             database.disk.assertWritable();
-            database.disk.commit(machine, written(draft, database.disk.state));
+            database.disk.commit(machine, written(draft, database.disk.state), this.#begunAt);
             database.stamps.set(this.#id, commit);
           } finally {
             database.release(connection);

@@ -7,7 +7,7 @@ import type {
   SessionRowFilter,
   StoreTransaction,
 } from '@millrace/log/store';
-import { hasWork } from '@millrace/log/store';
+import { counterJump, hasWork } from '@millrace/log/store';
 import type { Row, Table } from '@millrace/server';
 
 /** A session in a state. It is immutable, so each change creates a new one. */
@@ -33,9 +33,6 @@ export interface StoreState {
 /** The rows of all tables at one moment. It is immutable, so it can be restored. */
 export type RowsState = ReadonlyMap<Table, ReadonlyMap<string, Row>>;
 
-/** How far the counters jump with a new incarnation. It is the same as in the real stores. */
-const counterJump = 1_000_000_000;
-
 export function emptyState(incarnation: number): StoreState {
   return { sessions: new Map(), blobs: new Map(), epochs: 0, made: 0, incarnation };
 }
@@ -46,7 +43,7 @@ export function emptyState(incarnation: number): StoreState {
  */
 export function withIncarnation(state: StoreState, incarnation: number): StoreState {
   const { epochs, made } = state;
-  return { ...state, incarnation, epochs: epochs + counterJump, made: made + counterJump };
+  return { ...state, incarnation, epochs: epochs + counterJump(), made: made + counterJump() };
 }
 
 /**

@@ -27,7 +27,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const linkProblems: string[] = [];
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox),
-    readProjectInstructions(cwd, (problem) => linkProblems.push(problem)),
+    readProjectInstructions(cwd, (problem) => linkProblems.push(problem), rules),
     readGitBranch(cwd),
   ]);
   const sandbox = protection?.sandbox;

@@ -41,3 +41,20 @@ test('the user gets a warning about the link', async () => {
   const { problems } = await testAgent({ provider: scriptedProvider([]), cwd });
   expect(problems).toEqual([expect.stringContaining('a file that looks like a secret')]);
 });
+
+test.for([
+  ['a file', { tool: 'read', path: 'private/plan.txt', decision: 'deny' }],
+  ['a folder, for all tools', { path: 'private/**', decision: 'deny' }],
+] as const)(
+  '18.93: attack: AGENTS.md as a link does not send a file that a rule denies (%s)',
+  async ([, rule]) => {
+    const cwd = folderWith({ ...git, 'private/plan.txt': secret });
+    symlinkSync('private/plan.txt', join(cwd, 'AGENTS.md'));
+    const config = { permissions: { mode: 'ask', rules: [rule] } } as const;
+    const provider = scriptedProvider(['Hello']);
+    const { agent, problems } = await testAgent({ provider, cwd, config });
+    await agent.run('Hello').result;
+    expect(JSON.stringify(provider.requests.map(({ request }) => request))).not.toContain(secret);
+    expect(problems).toEqual([expect.stringContaining('a file that a rule denies')]);
+  },
+);

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { permissionPolicy } from '@millrace/tools';
+import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { foldersUpToRoot, isInside, isOwn } from '../config/config-paths.ts';
 import { readFileSafely } from '../safe-files.ts';
 
@@ -76,19 +76,23 @@ const maxBytes = 64 * 1024;
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
  * because later instructions have more weight. The text of these files is sent to the provider of
  * the model. So a symbolic link is not followed if it leads out of the repository, into `.git`, or
- * to a file that looks like a secret. A file that belongs to another user is not read. `warn` is
- * called with a sentence for the user about each file that is not read.
+ * to a file that looks like a secret. A file that belongs to another user, or that one of the rules
+ * denies, is not read. `warn` is called with a sentence for the user about each file that is not
+ * read.
  */
 export async function readProjectInstructions(
   cwd: string,
   warn: (problem: string) => void = () => {},
+  rules: readonly PermissionRule[] = [],
 ): Promise<readonly ProjectInstructions[]> {
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
+  const { decide } = permissionPolicy({ root: await realpath(cwd), rules });
+  const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
   const found = await Promise.all(
     folders
       .toReversed()
-      .map((folder) => readInstructions(join(folder, fileName), { root, cwd, warn })),
+      .map((folder) => readInstructions(join(folder, fileName), { root, cwd, isDenied, warn })),
   );
   return found.filter((file) => file !== undefined);
 }
@@ -97,12 +101,14 @@ interface InstructionsContext {
   /** The real path of the repository. */
   readonly root: string;
   readonly cwd: string;
+  /** Returns whether a rule denies to read a real path. */
+  readonly isDenied: (path: string) => boolean;
   readonly warn: (problem: string) => void;
 }
 
 async function readInstructions(
   path: string,
-  { root, cwd, warn }: InstructionsContext,
+  { root, cwd, isDenied, warn }: InstructionsContext,
 ): Promise<ProjectInstructions | undefined> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return undefined;
@@ -110,7 +116,7 @@ async function readInstructions(
     warn(`${path} is not used as instructions: it belongs to another user.`);
     return undefined;
   }
-  const problem = whyNotRead(real, root);
+  const problem = isDenied(real) ? 'a file that a rule denies' : whyNotRead(real, root);
   if (problem !== undefined) {
     warn(`${path} is not used as instructions: it leads to ${problem}.`);
     return undefined;

@@ -244,13 +244,16 @@ describeAsRoot('a folder that another user prepared', () => {
 
 describe('a token that is easy to guess', () => {
   // The rule itself is tested in packages/server/src/http/access/security.test.ts.
-  test.each(['swordfish', 'ab'.repeat(40)])('attack 16: %j is refused at the start', async (token) => {
-    const start = serve([], { MILLRACE_TOKEN: token });
-    const problem: unknown = await start.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(String(problem)).toMatch(/Cannot use this operator token.*openssl rand -hex 32/);
-    expect(String(problem)).not.toContain(`"${token}"`);
-  });
+  test.each(['swordfish', 'ab'.repeat(40)])(
+    'attack 16: %j is refused at the start',
+    async (token) => {
+      const start = serve([], { MILLRACE_TOKEN: token });
+      const problem: unknown = await start.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(String(problem)).toMatch(/Cannot use this operator token.*openssl rand -hex 32/);
+      expect(String(problem)).not.toContain(`"${token}"`);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
-import { documentName, documentTypes } from './testing/hostile-tool.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
+import { documentName, documentTypes } from './testing/hostile-tool.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // A hostile agent attaches documents with scripts. The page offers them as downloads. Here the user

@@ -98,8 +98,7 @@ export class CallDecisions {
     if (!this.#questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';
-      if (policy.decision === 'deny')
-        return refusal('denied', denialText(policy.reason));
+      if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
       const { asking } = this.callState(call) ?? {};
       if (policy.decision === 'allow' && asking === undefined)
         return { ...ready, judged: policy.judged };

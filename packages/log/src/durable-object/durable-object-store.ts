@@ -201,7 +201,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       this.#run(set, randomIncarnation(), 'incarnation');
       const jump =
         "UPDATE millrace_meta SET value = value + ? WHERE name IN ('epochs', 'sessions')";
-      this.#run(jump, counterJump);
+      this.#run(jump, counterJump());
     });
   }
 

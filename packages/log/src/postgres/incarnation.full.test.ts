@@ -47,6 +47,23 @@ describe('21.B: a log in Postgres that was rewound', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
+  test('21.B: never gives an epoch again, even if the same backup is restored twice', async () => {
+    const log = open('twice');
+    await (await log.open(session)).release();
+    const { rows } = await client.query<{ readonly last: string }>(
+      'SELECT last_value AS last FROM twice.drivers',
+    );
+    const restored = async () => {
+      await client.query(`SELECT setval('twice.drivers', $1::bigint)`, [rows[0]?.last]);
+      await log.renewIncarnation();
+      const driver = await log.open(session);
+      await driver.release();
+      return driver.epoch;
+    };
+    expect(await restored()).not.toBe(await restored());
+    await log.close();
+  });
+
   test('21.B: is found if its server has another history, such as after a recovery or on another server', async () => {
     const before = open('moved');
     await (await before.open(session)).append(markers(2));

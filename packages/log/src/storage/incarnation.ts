@@ -9,17 +9,29 @@ const [least, limit] = [36 ** 7, 36 ** 8];
 /** The incarnation of sessions that were stored before incarnations existed. */
 export const firstIncarnation: number = least;
 
+/** The smallest amount that `counterJump` returns. */
+export const leastJump = 1_000_000_000;
+/** The number of different amounts that `counterJump` returns. */
+export const jumpRange: number = 2 ** 40;
+
 /**
- * The amount that is added to the counters of epochs and sessions for a new incarnation. The numbers that
- * were used after the backup are unknown, and a number must never be used twice.
+ * Returns the amount that is added to the counters of epochs and sessions for a new incarnation. The
+ * numbers that were used after the backup are unknown, and a number must never be used twice. The amount is
+ * random, because a backup that is restored twice starts with the same numbers twice.
  */
-export const counterJump = 1_000_000_000;
+export function counterJump(): number {
+  return leastJump + Math.floor(randomFraction() * jumpRange);
+}
 
 /** Returns a new random incarnation. */
 export function randomIncarnation(): number {
+  return least + Math.floor(randomFraction() * (limit - least));
+}
+
+/** Returns a random number from 0 up to 1. */
+function randomFraction(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
-  const fraction = (high + low / 2 ** 32) / 2 ** 32;
-  return least + Math.floor(fraction * (limit - least));
+  return (high + low / 2 ** 32) / 2 ** 32;
 }
 
 /**

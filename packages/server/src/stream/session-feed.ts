@@ -56,6 +56,16 @@ export class SessionFeed {
 
   /** Loads the session. Throws `no_session` if it does not exist. */
   static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
+    const feed = await SessionFeed.#load(session, options).catch((error: unknown) => {
+      // The log was rewound during the load. Viewers without a cursor must not notice it.
+      const isOld = error instanceof LogError && error.code === 'rewound';
+      return isOld ? SessionFeed.#load(session, options) : Promise.reject(error);
+    });
+    void feed.#follow();
+    return feed;
+  }
+
+  static async #load(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
     const info = await options.log.info(session);
     if (info === undefined) {
       throw new LogError('no_session', `Cannot stream session ${session}: it does not exist`, {
@@ -63,9 +73,7 @@ export class SessionFeed {
       });
     }
     const history = await loadHistory(options.log, session, info);
-    const feed = new SessionFeed(history, info.incarnation, options);
-    void feed.#follow();
-    return feed;
+    return new SessionFeed(history, info.incarnation, options);
   }
 
   /** The published part of the session. */

@@ -1,5 +1,5 @@
 import { sessionId } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { type Log, LogError, memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import type { Task } from '../contract/task.ts';
@@ -50,6 +50,27 @@ test('a stream of records states the current end of the log, so that clients det
   await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.headers['millrace-through']).toBe(String(info?.through));
   expect(reader.messages.at(-1)?.id).toBe(`${info?.through}-${info?.incarnation}`);
+  reader.disconnect();
+});
+
+test('21.B: a viewer without a cursor does not notice that the log was rewound while it was read', async () => {
+  const log = memoryLog();
+  await appendBatches(log, session, recordedRun(1));
+  let reads = 0;
+  const read: Log['read'] = async (...which) => {
+    if (++reads === 1) throw new LogError('rewound', 'The log was rewound', { session });
+    return log.read(...which);
+  };
+  const get = (target: Log, name: keyof Log) => {
+    const member: unknown = name === 'read' ? read : target[name];
+    return typeof member === 'function' ? member.bind(target) : member;
+  };
+  const rewinding = new Proxy(log, { get: (target, name) => get(target, name as keyof Log) });
+  await using server = await startStreamServer({ log: rewinding });
+  const reader = new SseReader({ port: server.port, path: '/asked?view=records' });
+  const { through } = (await log.info(session)) ?? expect.fail();
+  await reader.waitUntil(({ messages }) => messages.at(-1)?.id?.startsWith(`${through}-`) === true);
+  expect(reader.status).toBe(200);
   reader.disconnect();
 });
 

@@ -14,9 +14,9 @@ import { saveHistory } from '../testing/histories.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
 import {
   hasTemporalServer,
+  replayOptions,
   temporalTest,
   useTemporal,
-  replayOptions,
 } from '../testing/use-temporal.ts';
 import {
   autoSendWorkflow,

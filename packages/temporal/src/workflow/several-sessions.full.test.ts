@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { patientMs } from '../../../core/src/testing/runs.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
-import { temporalTest, useTemporal, replayOptions } from '../testing/use-temporal.ts';
+import { replayOptions, temporalTest, useTemporal } from '../testing/use-temporal.ts';
 import { ownWorkflow, severalAgentsWorkflow } from '../testing/workflows.ts';
 import {
   agentWorkflow,

@@ -21,8 +21,8 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Further settings of repositories that tools create: clones with submodules, with large files or with a
- * part of the objects. These settings alone run no program.
+ * Further settings of repositories that tools create: clones with submodules or with large files. These
+ * settings alone run no program.
  */
 const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
@@ -31,9 +31,9 @@ const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
       fscache compression bigfilethreshold`.split(/\s+/),
   ],
   ['submodule', ['url', 'active', 'branch', 'shallow', 'fetchjobs']],
-  ['extensions', ['partialclone', 'objectformat', 'refstorage', 'worktreeconfig']],
+  ['extensions', ['objectformat', 'refstorage', 'worktreeconfig']],
   ['lfs', ['repositoryformatversion']],
-  ['remote', ['promisor', 'partialclonefilter', 'mirror', 'prunetags']],
+  ['remote', ['partialclonefilter', 'mirror', 'prunetags']],
   ['commit', ['gpgsign']],
   ['tag', ['gpgsign']],
   ['gc', ['auto', 'autodetach']],
@@ -47,6 +47,15 @@ const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['rerere', ['enabled', 'autoupdate']],
   ['receive', ['denycurrentbranch', 'denynonfastforwards', 'denydeletes', 'advertiseatomic']],
   ['uploadpack', ['allowfilter', 'allowanysha1inwant', 'allowreachablesha1inwant']],
+]);
+
+/**
+ * The settings of a clone with a part of the objects. Git connects to its remote when an object is
+ * missing, also for `git status` in the repository above.
+ */
+const partialSettings: ReadonlyMap<string, readonly string[]> = new Map([
+  ['extensions', ['partialclone', ...(quietSettings.get('extensions') ?? [])]],
+  ['remote', ['promisor', ...(quietSettings.get('remote') ?? [])]],
 ]);
 
 /**
@@ -117,15 +126,24 @@ function settingsOf(section: string, more: ConfigOptions['more']): readonly stri
   return all.length === 0 ? undefined : all.flat();
 }
 
+/** Options of `isQuietGitConfig`. */
+interface QuietOptions {
+  /** Returns whether a worktree in another folder is accepted. */
+  readonly isWorktree: (path: string) => boolean;
+  /** Whether the repository may connect to its remote for objects that are missing. */
+  readonly isPartial: boolean;
+}
+
 /**
  * True if a repository with this configuration runs no programs. It assumes that no person has changed
- * the configuration. A worktree in another folder is accepted if `isWorktree` accepts its path.
+ * the configuration.
  */
-export function isQuietGitConfig(config: string, isWorktree: (path: string) => boolean): boolean {
+export function isQuietGitConfig(config: string, { isWorktree, isPartial }: QuietOptions): boolean {
   const text = config.replaceAll(/^[ \t]*worktree = ([\w.][\w./-]*)$/gm, (line, path: string) =>
     isWorktree(path) ? '' : line,
   );
-  return isHarmlessGitConfig(text, { more: quietSettings });
+  const more = isPartial ? new Map([...quietSettings, ...partialSettings]) : quietSettings;
+  return isHarmlessGitConfig(text, { more });
 }
 
 /** Returns the names of the remotes that have an address. The configuration must be harmless. */

@@ -109,7 +109,9 @@ export function pathOf(call: PolicyCall): string | undefined {
 
 /** True if a call deletes its path. It then deletes a link itself, and not the target of the link. */
 export function deletesPath(call: PolicyCall): boolean {
-  return call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file';
+  return (
+    call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file'
+  );
 }
 
 export function commandOf(call: PolicyCall): string | undefined {

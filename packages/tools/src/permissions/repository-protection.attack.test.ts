@@ -42,6 +42,12 @@ test.for([
   });
 });
 
+test('18.95: attack: a broad rule does not write a script that a hook is a link to', async () => {
+  symlinkSync('../a.sh', join(root, 'tools/hooks/pre-push'));
+  expect((await rule('tools/a.sh')).decision).toBe('ask');
+  expect((await rule('tools/b.sh')).decision).toBe('allow');
+});
+
 test('attack: a broad rule does not write hooks of a repository in a folder below', async () => {
   execFileSync('git', ['init', '-q', join(root, 'vendor/x')]);
   execFileSync('git', ['-C', join(root, 'vendor/x'), 'config', 'core.hooksPath', '../../src']);

@@ -93,8 +93,7 @@ const holes: Readonly<Record<string, (line: string) => string>> = {
   'ignores `--output=o`': (line) => line.replaceAll('--output=o', ''),
   'ignores redirections to `o`': (line) => line.replaceAll(/[12&]?>[>|&]? ?o/g, ''),
   'takes `..` as text': (line) => line.replaceAll(/(?:sub|in|src)\/\.\.\//g, ''),
-  'ignores what is substituted': (line) =>
-    line.replaceAll(/"?(?:\$\(touch o\)|`touch o`)"?/g, ''),
+  'ignores what is substituted': (line) => line.replaceAll(/"?(?:\$\(touch o\)|`touch o`)"?/g, ''),
   'does not know secrets': (line) => line.replaceAll('.env', 'a.txt'),
 };
 

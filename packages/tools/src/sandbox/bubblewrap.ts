@@ -180,7 +180,7 @@ class Bubblewrap implements Sandbox {
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
       const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
-      const watch = { root, search: this.#repositories, packages: this.#packages };
+      const watch = { root, network, search: this.#repositories, packages: this.#packages };
       const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
       const finish = async () => {
         closeSync(filter);

@@ -236,24 +236,28 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
     },
   );
 
-  test.for(attacksAs(user, attacks))('18.63: attack: $title hides a submodule', async (attack, context) => {
-    const { workspace, outside, run, write } = await attackAgent(user, context);
-    write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n`, 'a.txt': 'a' });
-    execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);
-    const owner = execFileSync('stat', ['-c', '%u:%g', workspace], { encoding: 'utf8' }).trim();
-    execFileSync('git', ['init', '-q'], { cwd: workspace });
-    if (process.getuid?.() === 0) execFileSync('chown', ['-R', owner, workspace]);
-    const files = Object.entries(attack.files(workspace)).map(
-      ([path, bytes]) => `echo ${bytes.toString('base64')} | base64 -d > ${path}`,
-    );
-    const safe = "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'";
-    const said = await run([safe, hidden, attack.before ?? '', ...files].join('\n'));
-    try {
-      const cwd = join(workspace, attack.in ?? '.');
-      execFileSync('git', ['-c', 'safe.directory=*', 'status'], { cwd, stdio: 'ignore' });
-    } catch {
-      // Git refuses the index. The trace in `outside` counts.
-    }
-    expect(readdirSync(outside), said).toEqual([]);
-  });
+  test.for(attacksAs(user, attacks))(
+    '18.63: attack: $title hides a submodule',
+    async (attack, context) => {
+      const { workspace, outside, run, write } = await attackAgent(user, context);
+      write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n`, 'a.txt': 'a' });
+      execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);
+      const owner = execFileSync('stat', ['-c', '%u:%g', workspace], { encoding: 'utf8' }).trim();
+      execFileSync('git', ['init', '-q'], { cwd: workspace });
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', owner, workspace]);
+      const files = Object.entries(attack.files(workspace)).map(
+        ([path, bytes]) => `echo ${bytes.toString('base64')} | base64 -d > ${path}`,
+      );
+      const safe =
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'";
+      const said = await run([safe, hidden, attack.before ?? '', ...files].join('\n'));
+      try {
+        const cwd = join(workspace, attack.in ?? '.');
+        execFileSync('git', ['-c', 'safe.directory=*', 'status'], { cwd, stdio: 'ignore' });
+      } catch {
+        // Git refuses the index. The trace in `outside` counts.
+      }
+      expect(readdirSync(outside), said).toEqual([]);
+    },
+  );
 });

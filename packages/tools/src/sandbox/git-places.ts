@@ -1,4 +1,12 @@
-import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
@@ -141,6 +149,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   }
+  addLinkedHooks(at('hooks'), found);
   // The last two are old places of remotes. If a remote is a folder, `git push` runs its hooks.
   for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
   // A rebase in progress runs the commands of its list when it continues.
@@ -194,13 +203,29 @@ function addNamed(file: string, search: NamedSearch): void {
     // `~user/` and `%(prefix)/` lead to places of the system.
     if (path === '' || /^[~%]/.test(path)) continue;
     if (section === 'core' && key === 'hookspath')
-      for (const folder of [...folders, ...worktrees])
-        found.add(withoutHelpers(resolve(folder, path)));
+      for (const folder of [...folders, ...worktrees]) {
+        const hooks = withoutHelpers(resolve(folder, path));
+        found.add(hooks);
+        addLinkedHooks(hooks, found);
+      }
     if ((section === 'include' || section === 'includeif') && key === 'path') {
       const included = resolve(dirname(file), path);
       found.add(included);
       addNamed(included, search);
     }
+  }
+}
+
+/** Maximum number of entries of a folder with hooks that are checked for links. Git has 28 hooks. */
+const maxHooks = 1000;
+
+/** Adds the hooks that are links, because the file that such a link leads to is in another folder. */
+function addLinkedHooks(folder: string, found: Set<string>): void {
+  try {
+    for (const entry of readdirSync(folder, { withFileTypes: true }).slice(0, maxHooks))
+      if (entry.isSymbolicLink()) found.add(join(folder, entry.name));
+  } catch {
+    // There is no such folder, or this user cannot list it.
   }
 }
 

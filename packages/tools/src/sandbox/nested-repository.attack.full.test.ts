@@ -239,17 +239,20 @@ function runGitAsUser(folder: string): void {
 }
 
 describe.for(sandboxUsers)('a command of %s hides a repository', (user) => {
-  test.for(attacksAs(user, attacks))('attack: $title runs a program outside', async (attack, context) => {
-    const agent = await attackAgent(user, context);
-    prepare(agent, attack.before);
-    const texts: string[] = [];
-    for (const command of attack.commands)
-      texts.push(
-        await agent.run(
-          `TOP=$PWD; export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'\n${command}`,
-        ),
-      );
-    runGitAsUser(join(agent.workspace, attack.in ?? '.'));
-    expect(readdirSync(agent.outside), texts.join('\n')).toEqual([]);
-  });
+  test.for(attacksAs(user, attacks))(
+    'attack: $title runs a program outside',
+    async (attack, context) => {
+      const agent = await attackAgent(user, context);
+      prepare(agent, attack.before);
+      const texts: string[] = [];
+      for (const command of attack.commands)
+        texts.push(
+          await agent.run(
+            `TOP=$PWD; export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'\n${command}`,
+          ),
+        );
+      runGitAsUser(join(agent.workspace, attack.in ?? '.'));
+      expect(readdirSync(agent.outside), texts.join('\n')).toEqual([]);
+    },
+  );
 });

@@ -93,14 +93,17 @@ function runGitAsUser(folder: string): void {
 }
 
 describe.for(sandboxUsers)('a command of %s creates a repository', (user) => {
-  test.for(attacksAs(user, attacks))('attack: $title runs a program outside', async (attack, context) => {
-    const agent = await attackAgent(user, context);
-    prepare(agent);
-    const text = await agent.run(`set -e\n${attack.command}`);
-    runGitAsUser(join(agent.workspace, attack.in ?? '.'));
-    expect(readdirSync(agent.outside), text).toEqual([]);
-    expect(text).toContain('The sandbox renamed');
-  });
+  test.for(attacksAs(user, attacks))(
+    'attack: $title runs a program outside',
+    async (attack, context) => {
+      const agent = await attackAgent(user, context);
+      prepare(agent);
+      const text = await agent.run(`set -e\n${attack.command}`);
+      runGitAsUser(join(agent.workspace, attack.in ?? '.'));
+      expect(readdirSync(agent.outside), text).toEqual([]);
+      expect(text).toContain('The sandbox renamed');
+    },
+  );
 
   test('attack: a command changes the settings of Mercurial and Jujutsu', async (context) => {
     const agent = await attackAgent(user, context);

@@ -128,8 +128,9 @@ class Planner {
       if (entry.isSymbolicLink()) {
         const link = readlinkSync(at);
         this.#watched.set(at, { path: at, link });
-        const target = resolve(dirname(at), link, ...names.slice(index + 1));
-        if (links < maxLinks) this.guard(realPathOf(target), as, links + 1);
+        const target = followLinks(dirname(at), [link, ...names.slice(index + 1)]);
+        for (const other of target.links) this.#watchLink(other);
+        if (links < maxLinks) this.guard(target.real, as, links + 1);
         return;
       }
       const isLast = index === names.length - 1;
@@ -157,6 +158,13 @@ class Planner {
     throw new SandboxError('cannot_confine', `Cannot protect ${folder}: ${why}. ${advice}`, {
       path: folder,
     });
+  }
+
+  /** No command may replace a link on the way to a guarded path, nor the folders that hold the link. */
+  #watchLink(path: string): void {
+    if (!this.#writable.some((folder) => isBelow(folder, path))) return;
+    this.guard(dirname(path), 'pinned');
+    this.#watched.set(path, { path, link: readlinkSync(path) });
   }
 
   /** Hides a path outside of the writable folders. Commands cannot create or replace anything there. */
@@ -274,6 +282,33 @@ function keptFile(path: string): KeptFile | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Follows a path from a real folder as the kernel does. Returns the links on the way, and the real path.
+ * What does not exist is no link.
+ */
+function followLinks(
+  folder: string,
+  path: readonly string[],
+): { readonly links: readonly string[]; readonly real: string } {
+  const links: string[] = [];
+  const rest = path.flatMap((part) => part.split(sep));
+  let at = path[0]?.startsWith(sep) ? sep : folder;
+  for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+    const next = join(at, name);
+    // `join` has removed the last name for `..`, and nothing is to do for an empty name.
+    const isLink = !['', '.', '..'].includes(name) && entryOf(next)?.isSymbolicLink() === true;
+    if (!isLink || links.length >= maxLinks) {
+      at = next;
+      continue;
+    }
+    links.push(next);
+    const target = readlinkSync(next);
+    rest.unshift(...target.split(sep));
+    if (target.startsWith(sep)) at = sep;
+  }
+  return { links, real: at };
 }
 
 /** True if a path is below a folder. False for the folder itself. */

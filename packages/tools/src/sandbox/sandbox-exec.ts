@@ -49,11 +49,13 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const canChange = view === 'workspace';
     const known = canChange ? await packages.find(root) : [];
     const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
-    const created = ofGit && watchRepositories({ root, known: ofGit.below, search, packages });
+    const mayConnect = (request.network ?? network) && view !== 'closed';
+    const watch = { root, network: mayConnect, search, packages };
+    const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });
     const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
     const text = sandboxExecProfile({
       ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
-      network: (request.network ?? network) && view !== 'closed',
+      network: mayConnect,
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
       protected: [...startUp, ...programs, ...settings],
     });

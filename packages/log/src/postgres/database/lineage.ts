@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { jumpRange, leastJump } from '../../storage/incarnation.ts';
 
 /**
  * A query that returns an identifier for the history of a database server. A newly created cluster has
@@ -45,9 +46,10 @@ export const addIncarnations: string = `
   CREATE FUNCTION renew_incarnation() RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
     BEGIN
       UPDATE log_state SET incarnation = ${least} + floor(random() * ${range})::bigint;
-      -- The numbers that were used after the backup are unknown, and none may be used twice.
-      PERFORM setval('drivers', nextval('drivers') + 1000000000);
-      PERFORM setval('made', nextval('made') + 1000000000);
+      -- The numbers that were used after the backup are unknown, and none may be used twice. A backup that
+      -- is restored twice starts with the same numbers twice, so the amount is random.
+      PERFORM setval('drivers', nextval('drivers') + ${leastJump} + floor(random() * ${jumpRange})::bigint);
+      PERFORM setval('made', nextval('made') + ${leastJump} + floor(random() * ${jumpRange})::bigint);
       PERFORM pg_notify('millrace_' || current_schema(), '');
     END $$;
   CREATE FUNCTION note_history(now text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

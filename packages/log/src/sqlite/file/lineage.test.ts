@@ -50,6 +50,24 @@ const incarnationOf = async (log: SqliteLog, session = 's') =>
 const hasCode = (code: string) => expect.objectContaining({ code }) as Error;
 
 describe('21.B: a rewound log is found, and gets a new incarnation', () => {
+  test('21.B: two copies of one backup never give the same epoch or the same generation of a session', async () => {
+    const backup = newPath();
+    await using first = open(newPath());
+    await (await first.log.open('s')).append(markers(3));
+    await first.log.backup(backup);
+    const restored = async () => {
+      const path = newPath();
+      copyFileSync(backup, path);
+      await using copy = open(path);
+      const { epoch } = await copy.log.open('s');
+      await copy.log.open('new');
+      return { epoch, generation: (await incarnationOf(copy.log, 'new')).slice(8) };
+    };
+    const [one, two] = [await restored(), await restored()];
+    expect(one.epoch).not.toBe(two.epoch);
+    expect(one.generation).not.toBe(two.generation);
+  });
+
   test('21.B: a file that is opened again, also after a crash, keeps its incarnation', async () => {
     const path = newPath();
     await using first = open(path);

@@ -105,8 +105,8 @@ function startIncarnation(
   const { drivers, sessions } = readCounters(database);
   setIncarnation(database, file, {
     incarnation: randomIncarnation(),
-    drivers: Math.max(drivers, mark?.epoch ?? 0) + counterJump,
-    sessions: Math.max(sessions, mark?.made ?? 0) + counterJump,
+    drivers: Math.max(drivers, mark?.epoch ?? 0) + counterJump(),
+    sessions: Math.max(sessions, mark?.made ?? 0) + counterJump(),
   });
 }
 

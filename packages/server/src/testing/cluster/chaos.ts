@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { TaskHandle } from '../../../../client/src/contract/task-handle.ts';
 import { type Client, createClient } from '../../../../client/src/create-client.ts';
 import { patientMs } from '../../../../core/src/testing/runs.ts';
-import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
 import { problemsOf, readToolRuns } from './cluster-check.ts';

@@ -12,11 +12,11 @@ import {
   type RepositorySearch,
 } from './repository-search.ts';
 import {
+  begunNames,
   hasHiddenWorktree,
-  rebaseName,
   riskOfBare,
+  riskOfBegun,
   riskOfGit,
-  riskOfRebase,
 } from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
@@ -33,6 +33,8 @@ export interface RepositoryWatch {
 interface WatchOptions {
   /** The real path of the workspace. */
   readonly root: string;
+  /** Whether the command has network. */
+  readonly network: boolean;
   /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
@@ -62,7 +64,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const before = indexesOf(options);
-  const rebases = new Set([...before.keys()].filter((git) => existsSync(join(git, rebaseName))));
+  const begun = new Set([...before.keys()].flatMap(begunIn));
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -115,7 +117,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       try {
         const changed = [
           ...(await changedIndexes(options, before)),
-          ...(await newRebases(before, rebases)),
+          ...(await risksOfBegun(before, begun)),
         ];
         const all = await surveyAll(root, async () => search.survey(root));
         folders = all.packages;
@@ -163,7 +165,7 @@ async function surveyAll(
 /** Returns which of the new repositories make git run programs. */
 async function risksOf(
   { found }: FoundRepositories,
-  { root, known, search }: WatchOptions,
+  { root, network, known, search }: WatchOptions,
 ): Promise<readonly Risk[]> {
   const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
     folder === root || known.some((one) => one.folder === folder && one[kind]);
@@ -173,7 +175,7 @@ async function risksOf(
     ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const risks: Risk[] = [];
-  const about = { root, guarded, search };
+  const about = { root, network, guarded, search };
   // There were fewer repositories before. One of the new ones could have a submodule that the search did
   // not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
@@ -184,7 +186,7 @@ async function risksOf(
     }
     if (isBare && !isKnown(folder, 'isBare')) {
       const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index', rebaseName];
+      const names = ['config', 'hooks', 'commondir', 'index', ...begunNames];
       if (why !== undefined) risks.push({ folder, names, why });
     }
   }
@@ -230,15 +232,26 @@ async function changedIndexes(
 }
 
 /**
- * The rebases of known repositories that a command has begun, and that would run commands when the
- * user continues them. The command itself runs its own rebase in the sandbox.
+ * The folders of work that has begun in a repository. A command cannot change these folders, but it can
+ * change those of cherry-picks.
  */
-async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promise<readonly Risk[]> {
+function begunIn(git: string): readonly string[] {
+  const guarded = begunNames.filter((name) => name !== 'sequencer');
+  return guarded.map((name) => join(git, name)).filter((folder) => existsSync(folder));
+}
+
+/**
+ * The rebases and similar work of known repositories that a command has begun, and that would do harm when
+ * the user continues them. The command itself runs its own rebase in the sandbox.
+ */
+async function risksOfBegun(before: Indexes, begun: ReadonlySet<string>): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
-  for (const folder of before.keys()) {
-    const why = rebases.has(folder) ? undefined : await riskOfRebase(folder);
-    if (why !== undefined) risks.push({ folder, names: [rebaseName], why });
-  }
+  for (const folder of before.keys())
+    for (const name of begunNames) {
+      const isKnown = begun.has(join(folder, name));
+      const why = isKnown ? undefined : await riskOfBegun(folder, name);
+      if (why !== undefined) risks.push({ folder, names: [name], why });
+    }
   return risks;
 }
 

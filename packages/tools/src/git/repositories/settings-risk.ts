@@ -6,9 +6,17 @@ import { readRegularFile } from '../read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
-interface GitOptions {
+interface SettingsOptions {
   /** The real path of the workspace. */
   readonly root: string;
+  /**
+   * Whether the command had network. If it had none, its repository must not make git connect to a
+   * server: the address can contain a secret.
+   */
+  readonly network: boolean;
+}
+
+interface GitOptions extends SettingsOptions {
   /** The folders with settings that no command can change. A `.git` file may point to them. */
   readonly guarded: readonly string[];
   readonly search: RepositorySearch;
@@ -39,9 +47,9 @@ export async function riskOfGit(git: string, options: GitOptions): Promise<strin
 async function riskOfRepository(
   git: string,
   worktree: string,
-  { root, search }: GitOptions,
+  { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(git, root)) ?? (await riskOfRebase(git));
+  const why = (await riskOfSettings(git, { root, network })) ?? (await riskOfAnyBegun(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -50,31 +58,88 @@ async function riskOfRepository(
 /** Returns the reason why a folder that looks like a bare repository makes git run programs. */
 export async function riskOfBare(
   folder: string,
-  { root, search }: GitOptions,
+  { root, network, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(folder, root)) ?? (await riskOfRebase(folder));
+  const why = (await riskOfSettings(folder, { root, network })) ?? (await riskOfAnyBegun(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
 }
 
-/** The folder of a rebase that has begun, and its list of steps. */
-export const rebaseName = 'rebase-merge';
-const listName = 'git-rebase-todo';
-const maxListBytes = 1_048_576;
+/** A file in a folder of work that has begun, a pattern for what is a risk in it, and the reason. */
+type BegunCheck = readonly [file: string, risk: RegExp, why: string];
 
-/** Returns why `git rebase --continue` runs programs: the list of a rebase can have commands. */
-export async function riskOfRebase(git: string): Promise<string | undefined> {
-  const why = `its ${rebaseName} has commands, which git rebase --continue would run`;
-  const folder = join(git, rebaseName);
+/** Git runs any other strategy as a program. If its name has a slash, the program is in the worktree. */
+const strategies = '(?:ort|recursive|subtree|ours)';
+/** Other options, such as `--build-fake-ancestor`, write to any file. */
+const patchOptions =
+  "'(?:-[pC]\\d+|--(?:whitespace|directory|include|exclude)=[^']*|--(?:ignore-space-change|ignore-whitespace|reject))'";
+
+/** The folders of a rebase, of `git am`, and of several cherry-picks or reverts. */
+type BegunName = 'rebase-merge' | 'rebase-apply' | 'sequencer';
+
+/** What is checked in work that has begun, and that the user may continue. */
+const begunChecks: Readonly<Record<BegunName, readonly BegunCheck[]>> = {
+  'rebase-merge': [
+    [
+      'git-rebase-todo',
+      /^[ \t]*(?:x|exec)(?:\s|$)/m,
+      'commands, which git rebase --continue would run',
+    ],
+    [
+      'strategy',
+      new RegExp(`^(?!${strategies}\\n?$)`),
+      'a strategy, which git rebase --continue would run',
+    ],
+  ],
+  'rebase-apply': [
+    [
+      'apply-opt',
+      new RegExp(`^(?!(?: ?${patchOptions})*\\n?$)`),
+      'options, with which git am --continue would write other files',
+    ],
+  ],
+  sequencer: [
+    [
+      'opts',
+      new RegExp(
+        `^(?![ \\t]*strategy(?:[ \\t]*=[ \\t]*${strategies}$|-option[ \\t]*=)).*strategy`,
+        'im',
+      ),
+      'a strategy, which git cherry-pick --continue would run',
+    ],
+  ],
+};
+
+/** The names of the folders of work that has begun. */
+export const begunNames: readonly BegunName[] = Object.keys(begunChecks) as readonly BegunName[];
+
+/** Returns why git would do harm when the user continues work that has begun in a repository. */
+export async function riskOfBegun(git: string, name: BegunName): Promise<string | undefined> {
+  for (const [file, risk, why] of begunChecks[name])
+    if (await mayMatch(join(git, name), file, risk)) return `its ${name} has ${why}`;
+  return undefined;
+}
+
+async function riskOfAnyBegun(git: string): Promise<string | undefined> {
+  for (const name of begunNames) {
+    const why = await riskOfBegun(git, name);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+const maxStateBytes = 1_048_576;
+
+/** True if a file in a folder matches, or cannot be read. False if there is no such file. */
+async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<boolean> {
   const entry = await lstat(folder).catch(() => undefined);
-  if (entry === undefined || entry.isFile()) return undefined;
-  if (!entry.isDirectory()) return why;
-  const isThere = await lstat(join(folder, listName)).then(() => true, isNotMissing);
-  if (!isThere) return undefined;
-  const list = await readRegularFile(join(folder, listName), maxListBytes);
-  const hasCommand = /^[ \t]*(?:x|exec)(?:\s|$)/m.test(list?.toString('latin1') ?? 'exec');
-  return hasCommand ? why : undefined;
+  if (entry === undefined || entry.isFile()) return false;
+  if (!entry.isDirectory()) return true;
+  const isThere = await lstat(join(folder, name)).then(() => true, isNotMissing);
+  if (!isThere) return false;
+  const bytes = await readRegularFile(join(folder, name), maxStateBytes);
+  return bytes === undefined || pattern.test(bytes.toString('latin1'));
 }
 
 const elsewhere = 'its worktree is another folder';
@@ -125,7 +190,12 @@ const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: 
  * Returns the reason why a git folder that a command created makes git run programs. The usual settings
  * of clones are accepted, with or without submodules.
  */
-async function riskOfSettings(git: string, root: string, depth = 0): Promise<string | undefined> {
+async function riskOfSettings(
+  git: string,
+  options: SettingsOptions,
+  depth = 0,
+): Promise<string | undefined> {
+  const { root, network } = options;
   if (depth > maxDepth) return 'it has too many repositories in it';
   const at = (name: string) => join(git, name);
   const isThere = (name: string) => lstat(at(name)).then(() => true, isNotMissing);
@@ -134,8 +204,8 @@ async function riskOfSettings(git: string, root: string, depth = 0): Promise<str
   if (hooks === undefined || hooks.some((name) => !name.endsWith('.sample'))) return 'it has hooks';
   if (await isThere('config')) {
     const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('utf8');
-    const isInRoot = (value: string) => isInside(root, resolve(git, value));
-    if (config === undefined || !isQuietGitConfig(config, isInRoot))
+    const isWorktree = (value: string) => isInside(root, resolve(git, value));
+    if (config === undefined || !isQuietGitConfig(config, { isWorktree, isPartial: network }))
       return 'it has settings that are not known to be harmless';
   }
   if (await isThere('commondir')) {
@@ -144,20 +214,20 @@ async function riskOfSettings(git: string, root: string, depth = 0): Promise<str
     const shared = name === undefined ? undefined : plainPath(git, name);
     if (shared === undefined || !isInside(root, shared))
       return 'its settings are outside of the workspace';
-    if (shared !== git) return riskOfSettings(shared, root, depth + 1);
+    if (shared !== git) return riskOfSettings(shared, options, depth + 1);
   }
-  return (await isThere('modules')) ? riskOfModules(at('modules'), root, depth) : undefined;
+  return (await isThere('modules')) ? riskOfModules(at('modules'), options, depth) : undefined;
 }
 
 async function riskOfModules(
   modules: string,
-  root: string,
+  options: SettingsOptions,
   depth: number,
 ): Promise<string | undefined> {
   try {
     const found = new RepositorySearch(modulesSearch).find(modules);
     for (const { folder } of found) {
-      const why = await riskOfSettings(folder, root, depth + 1);
+      const why = await riskOfSettings(folder, options, depth + 1);
       if (why !== undefined) return `its submodule ${basename(folder)}: ${why}`;
     }
     return undefined;
