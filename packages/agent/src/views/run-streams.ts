@@ -25,11 +25,10 @@ function uiResponse(
   assertKnownOptions('toUIMessageStreamResponse', options, {
     ...{ messageId: true, headers: true, onError: true },
   });
-  const { headers } = options;
   const body = toByteStream((code, left) =>
     code.uiMessageFrames({ ...source, left }, result, options),
   );
-  return new Response(body, { headers: { ...headers, ...uiHeaders } });
+  return new Response(body, { headers: { ...options.headers, ...uiHeaders } });
 }
 
 type FrameCode = typeof import('./stream-frames.ts');
