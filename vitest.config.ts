@@ -83,7 +83,7 @@ export default defineConfig(({ mode }) => {
       isolate: false,
       sequence: { sequencer: SlowFirst },
       // Many slow tests wait for servers, terminals and browsers, so more workers than cores help.
-      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 4,
+      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 3,
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },
