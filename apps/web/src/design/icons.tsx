@@ -37,6 +37,7 @@ export const CopyIcon = icon(
   </>,
 );
 export const CheckIcon = icon(<path d="m3 8.5 3.2 3.2L13 5" />);
+export const RingIcon = icon(<circle cx="8" cy="8" r="4.5" />);
 export const CrossIcon = icon(<path d="m4 4 8 8M12 4l-8 8" />);
 export const ChevronIcon = icon(<path d="m6 4 4 4-4 4" />);
 export const LeftIcon = icon(<path d="m10 4-4 4 4 4" />);

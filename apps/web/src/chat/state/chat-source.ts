@@ -122,7 +122,7 @@ type Results = ReadonlyMap<string, PartId>;
 const known = new WeakMap<readonly ItemState[], Results>();
 
 /** Returns the id of the part that contains, or will contain, the result of a tool call. */
-function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
+export function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
   const streaming = open.findLast(
     ({ begin }) => begin.kind === 'tool_result' && begin.toolCallId === toolCallId,
   );

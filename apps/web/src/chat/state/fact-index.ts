@@ -68,7 +68,11 @@ export class FactIndex {
     if (facts === undefined || !('toolCallId' in event)) return false;
     const { toolCallId } = event;
     if (toolCallId === undefined) return false;
-    this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...facts });
+    const before = this.#calls.get(toolCallId);
+    // A new execution replaces an earlier one that was lost or discarded.
+    const { finishedAt: _, outcome: __, ...kept } = before ?? {};
+    const isStart = event.type === 'tool_execution_started';
+    this.#calls.set(toolCallId, { ...(isStart ? kept : before), ...facts });
     return true;
   }
 

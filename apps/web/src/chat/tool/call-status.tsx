@@ -1,5 +1,13 @@
 import type { Part } from '@millrace/core';
-import { AlertIcon, CheckIcon, CrossIcon, ShieldIcon, StopIcon } from '../../design/icons.tsx';
+import {
+  AlertIcon,
+  CheckIcon,
+  CrossIcon,
+  RingIcon,
+  ShieldIcon,
+  StopIcon,
+} from '../../design/icons.tsx';
+import { type ChatSource, findResult } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
 
 export type CallStatus =
@@ -10,7 +18,8 @@ export type CallStatus =
   | 'done'
   | 'failed'
   | 'stopped'
-  | 'rejected';
+  | 'rejected'
+  | 'unanswered';
 
 export interface CallStatusInput {
   /** True while the arguments are streaming. */
@@ -18,27 +27,52 @@ export interface CallStatusInput {
   readonly isAsked: boolean;
   readonly facts: CallFacts | undefined;
   readonly result: Part | undefined;
+  /** True while the result is streaming. */
+  readonly isResultOpen: boolean;
   /**
-   * True if a run is in progress or waits for an approval, so that a missing result may still
-   * arrive.
+   * True if a run is in progress or waits for an approval or a client, so that a missing result may
+   * still arrive.
    */
   readonly isLive: boolean;
 }
 
-/** Computes the status of a tool call. */
+/** Returns the status of a tool call at the moment that the source shows. */
+export function callStatusIn(source: ChatSource, toolCallId: string, isOpen: boolean): CallStatus {
+  const { state, facts } = source;
+  const { run, asked, awaited, open } = state;
+  const resultId = findResult(state, toolCallId);
+  return callStatus({
+    isOpen,
+    isAsked: asked.some((one) => one.toolCallId === toolCallId),
+    facts: facts.call(toolCallId),
+    result: resultId === undefined ? undefined : source.part(resultId),
+    isResultOpen: open.some(({ id }) => id === resultId),
+    isLive: run !== undefined || asked.length > 0 || awaited.length > 0,
+  });
+}
+
+/**
+ * Computes the status of a tool call. A call is done only if it has a whole result, or if its
+ * execution completed.
+ */
 export function callStatus(input: CallStatusInput): CallStatus {
-  const { isOpen, isAsked, facts, result, isLive } = input;
+  const { isOpen, isAsked, facts, result, isResultOpen, isLive } = input;
   if (isAsked) return 'asking';
   if (facts?.rejected !== undefined) return 'rejected';
-  const isFinished = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
-  if (isFinished) {
+  const isExecuting = facts?.startedAt !== undefined && facts.finishedAt === undefined;
+  // The loop begins the empty results of all calls of a turn before it starts the first call.
+  const hasOutput = isResultOpen && result?.kind === 'tool_result' && result.text !== '';
+  if (isLive && (isExecuting || hasOutput)) return 'running';
+  if ((result !== undefined && !isResultOpen) || facts?.outcome === 'completed') {
     const isError = result?.kind === 'tool_result' && result.isError;
     return !isError ? 'done' : facts?.isStopped ? 'stopped' : 'failed';
   }
-  // Some agents report calls without results. Such calls count as done when the run ends.
-  if (!isLive) return 'done';
-  if (facts?.startedAt !== undefined) return 'running';
-  return isOpen ? 'writing' : 'waiting';
+  if (isExecuting || hasOutput) return 'stopped';
+  // An allowed call runs when the next process continues the session, even if no run is open now.
+  const isAllowed = facts?.answer?.decision === 'allow';
+  if (isLive || isAllowed) return isOpen ? 'writing' : 'waiting';
+  // Some agents report calls without results, so this does not mean that the call never ran.
+  return 'unanswered';
 }
 
 export const statusText: { readonly [Status in CallStatus]: string } = {
@@ -50,11 +84,12 @@ export const statusText: { readonly [Status in CallStatus]: string } = {
   failed: 'failed',
   stopped: 'stopped',
   rejected: 'not run',
+  unanswered: 'no result',
 };
 
 export const isFinalStatus: { readonly [Status in CallStatus]: boolean } = {
   ...{ writing: false, asking: false, waiting: false, running: false },
-  ...{ done: true, failed: true, stopped: true, rejected: true },
+  ...{ done: true, failed: true, stopped: true, rejected: true, unanswered: true },
 };
 
 /** The icon of a status. It is hidden from screen readers, because a text is next to it. */
@@ -78,6 +113,8 @@ function Mark({ status }: { readonly status: CallStatus }) {
       return <StopIcon />;
     case 'rejected':
       return <CrossIcon />;
+    case 'unanswered':
+      return <RingIcon />;
     case 'writing':
     case 'waiting':
     case 'running':

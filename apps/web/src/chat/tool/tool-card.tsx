@@ -8,7 +8,7 @@ import type { CallFacts } from '../state/fact-index.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
 import {
   type CallStatus,
-  callStatus,
+  callStatusIn,
   isFinalStatus,
   StatusIcon,
   statusText,
@@ -32,9 +32,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const { toolCallId, name } = part;
   const facts = useCallFacts(source, toolCallId);
   const result = useResult(source, toolCallId);
-  const isAsked = useSourceValue(source, useIsAsked(toolCallId));
-  const isLive = useSourceValue(source, selectIsLive);
-  const status = callStatus({ isOpen, isAsked, facts, result, isLive });
+  const status = useSourceValue(source, useStatusSelector(toolCallId, isOpen));
   // A card with images starts unfolded, so that the images are visible at once.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
   const isGoingOn = !isFinalStatus[status];
@@ -109,13 +107,8 @@ function HandoffTitle({ name, to }: { readonly name: string; readonly to: string
   );
 }
 
-const selectIsLive = ({ state }: ChatSource) => state.run !== undefined || state.asked.length > 0;
-
-function useIsAsked(id: string) {
-  return useCallback(
-    ({ state }: ChatSource) => state.asked.some(({ toolCallId }) => toolCallId === id),
-    [id],
-  );
+function useStatusSelector(id: string, isOpen: boolean) {
+  return useCallback((from: ChatSource) => callStatusIn(from, id, isOpen), [id, isOpen]);
 }
 
 function ToolInput({
