@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { DecodeError } from './codec/decoder.ts';
 import { isMillraceError, MillraceError } from './errors.ts';
 import { ProtocolError } from './protocol/protocol-error.ts';
@@ -34,4 +34,24 @@ test('an error of others is not', () => {
   for (const other of [new Error('why'), {}, null, undefined, 'isMillraceError', 7]) {
     expect(isMillraceError(other)).toBe(false);
   }
+});
+
+test('22.2: instanceof accepts an error of another copy of this package, by its classes', async () => {
+  vi.resetModules();
+  const copy = await import('./errors.ts');
+  class LogError extends MillraceError {}
+  const copied = {
+    LogError: class LogError extends copy.MillraceError {},
+    FileError: class FileError extends copy.MillraceError {},
+  };
+  class LostError extends copied.LogError {}
+  expect(copy.MillraceError).not.toBe(MillraceError);
+  expect(new copied.LogError('held', 'why')).toBeInstanceOf(LogError);
+  expect(new LostError('held', 'why')).toBeInstanceOf(LogError);
+  expect(new LostError('held', 'why')).toBeInstanceOf(MillraceError);
+  expect(new copied.FileError('held', 'why')).toBeInstanceOf(MillraceError);
+  expect(new copied.FileError('held', 'why')).not.toBeInstanceOf(LogError);
+  expect(new MillraceError('held', 'why')).not.toBeInstanceOf(LogError);
+  const other = [new Error('why'), Object.create(null), null, undefined, 'LogError'];
+  for (const value of other) expect(value).not.toBeInstanceOf(MillraceError);
 });

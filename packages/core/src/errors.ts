@@ -12,10 +12,7 @@ export type ErrorPlace = Readonly<Record<string, string | number | undefined>>;
 export class MillraceError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly place: ErrorPlace;
-  /**
-   * Identifies Millrace errors across several installed copies of this package, where `instanceof`
-   * fails.
-   */
+  /** Identifies Millrace errors across several installed copies of this package. */
   readonly isMillraceError: true = true;
 
   constructor(code: Code, message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
@@ -23,6 +20,18 @@ export class MillraceError<Code extends string = string> extends Error {
     this.name = new.target.name;
     this.code = code;
     this.place = place;
+  }
+
+  /**
+   * Makes `instanceof` accept errors of other installed copies of this package. Such an error has a
+   * class with the same name among its classes.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (!isMillraceError(value)) return false;
+    for (let at = Object.getPrototypeOf(value); at !== null; at = Object.getPrototypeOf(at))
+      if (at.constructor?.name === this.name) return true;
+    return false;
   }
 }
 

@@ -2,7 +2,7 @@ import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describeModelRequest } from '@millrace/providers';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -82,4 +82,18 @@ test('without describe() the request is shown as the provider receives it', asyn
   });
   expect(past?.described?.body['items']).toMatchObject([{ kind: 'user' }]);
   expect(past?.notes.join(' ')).toContain('the input of the provider');
+});
+
+test('22.2: a request of an agent of another copy of this package is rebuilt', async () => {
+  vi.resetModules();
+  const copy = await import('../create-agent.ts');
+  expect(copy.createAgent).not.toBe(createAgent);
+  const provider = scriptedProvider(['Yes.']);
+  const agent = copy.createAgent({ log: memoryLog(), provider });
+  await agent.run('Is it there?', { session: 's' }).result;
+  const past = await requestAt(agent, 's', { turn: 1, attempt: 1 });
+  const [sent] = provider.requests.map(({ request }) => describeModelRequest(request));
+  expect(past?.described).toEqual(sent);
+  const shallow = { ...agent };
+  await expect(requestAt(shallow, 's', { turn: 1, attempt: 1 })).rejects.toThrow('createAgent');
 });

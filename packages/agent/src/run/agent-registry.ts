@@ -2,10 +2,16 @@ import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Settings } from '../contract/settings.ts';
 
-const settingsByAgent = new WeakMap<Agent, Settings>();
+/**
+ * The property of an agent that contains its settings. All copies of this package share the symbol,
+ * because a program and the module with its agents can have different copies. Increase the number when
+ * `Settings` changes in a way that an older copy cannot read.
+ */
+const settingsKey = Symbol.for('millrace.agent.settings.1');
 
+/** Adds the settings to an agent. A copy of the agent with `{ ...agent }` does not have them. */
 export function registerSettings(agent: Agent, settings: Settings): void {
-  settingsByAgent.set(agent, settings);
+  Object.defineProperty(agent, settingsKey, { value: settings });
 }
 
 /**
@@ -13,13 +19,13 @@ export function registerSettings(agent: Agent, settings: Settings): void {
  * create it.
  */
 export function settingsOf(agent: Agent): Settings {
-  const settings = settingsByAgent.get(agent);
+  const { [settingsKey]: settings } = agent as { readonly [settingsKey]?: Settings };
   if (settings === undefined) throw notCreatedHere(agent.name);
   return settings;
 }
 
 function notCreatedHere(name: string): AgentError {
-  const message = `Cannot hand off to ${name}: it was not created with createAgent`;
+  const message = `Cannot use agent ${name}: it was not created with createAgent of this version of @millrace/agent`;
   return new AgentError('bad_option', message, { agent: name });
 }
 

@@ -1,6 +1,6 @@
 import { type FilePart, type Item, itemId, type MediaPart, type ToolCallId } from '@millrace/core';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
@@ -454,6 +454,16 @@ describe('options', () => {
     expect(() => openaiChat({ model: 'm', preset: 'groq', uploads: uploadsOf() })).toThrow(
       /uploads with groq/,
     );
+  });
+
+  test('22.2: uploads of another copy of this package are accepted', async () => {
+    vi.resetModules();
+    const copy = await import('./create-uploads.ts');
+    expect(copy.createUploads).not.toBe(createUploads);
+    const uploads = copy.createUploads({ minBytes: 4 });
+    await providerFor('anthropic', uploads).complete({ items: [userItem(pdf('report'))] });
+    expect(uploads.size).toBe(1);
+    await uploads.close();
   });
 
   test('after close nothing is uploaded', async () => {

@@ -11,14 +11,15 @@ export interface FilePlace extends FileApiOptions {
 type AddUploads = (provider: Provider, place: FilePlace) => Provider;
 
 /**
- * The functions that add uploads, by the object that `createUploads` created. The object brings the
- * code that uploads, so that programs without uploads do not contain it.
+ * The property of the object that `createUploads` created, with the function that adds uploads. The
+ * object brings the code that uploads, so that programs without uploads do not contain it. All
+ * copies of this package share the symbol.
  */
-const known = new WeakMap<Uploads, AddUploads>();
+const addKey = Symbol.for('millrace.uploads.1');
 
-/** Registers an object, so that it can be used as the option `uploads`. */
+/** Adds the function to an object, so that it can be used as the option `uploads`. */
 export function registerUploads(uploads: Uploads, add: AddUploads): void {
-  known.set(uploads, add);
+  Object.defineProperty(uploads, addKey, { value: add });
 }
 
 /** Returns a provider with uploads. Returns the given provider if `uploads` is undefined. */
@@ -28,7 +29,7 @@ export function withUploads(
   place: () => FilePlace,
 ): Provider {
   if (uploads === undefined) return provider;
-  const add = known.get(uploads);
+  const { [addKey]: add } = uploads as { readonly [addKey]?: AddUploads };
   if (add === undefined) {
     throw new TypeError('Cannot use the option uploads: pass the result of createUploads()');
   }
