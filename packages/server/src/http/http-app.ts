@@ -75,11 +75,14 @@ export class HttpApp {
 
   /**
    * Finds the route of a request. It returns the error for an invalid path instead of throwing it, because
-   * the access check must come first.
+   * the access check must come first. HEAD works where a GET needs no token: load balancers and link
+   * checkers use it for the page and for health checks.
    */
   #find(method: string, path: string): FoundRoute | ServerError | undefined {
     try {
-      return this.#router.find(method, path);
+      if (method !== 'HEAD') return this.#router.find(method, path);
+      const found = this.#router.find('GET', path);
+      return found?.route.access === 'public' ? found : undefined;
     } catch (error) {
       if (error instanceof ServerError) return error;
       throw error;

@@ -1,3 +1,4 @@
+import { gzip } from 'node:zlib';
 import type { Clock } from '@millrace/log';
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
@@ -8,6 +9,15 @@ import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
 
 let requests = 0;
+
+/** Smaller answers fit into one or two packets, so they are not compressed. */
+const minGzipBytes = 2048;
+
+/** Returns true if the client accepts gzip. `gzip;q=0` means that it does not. */
+function acceptsGzip({ 'accept-encoding': accepted = '' }: HttpRequest['headers']): boolean {
+  const found = /\bgzip[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*(?:,|$)/i.exec(String(accepted));
+  return found !== null && Number(found[1] ?? 1) > 0;
+}
 
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -81,12 +91,31 @@ export class HttpExchange {
     // The server did not read the rest of the body, so the connection cannot be used again.
     if (status === 413 || status === 408) response.setHeader('connection', 'close');
     const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    if (text === undefined || text.length < minGzipBytes)
+      return this.#end(status, headers, text, {});
+    // A cache must not give a compressed answer to a client that cannot read it, or an answer for one
+    // origin to another.
+    const vary = { vary: 'accept-encoding, origin' };
+    if (!acceptsGzip(this.request.headers)) return this.#end(status, headers, text, vary);
+    gzip(text, (error, zipped) => {
+      if (response.headersSent || response.destroyed) return;
+      if (error !== null) return this.#end(status, headers, text, vary);
+      this.#end(status, headers, zipped, { ...vary, 'content-encoding': 'gzip' });
+    });
+  }
+
+  #end(
+    status: number,
+    headers: Reply['headers'],
+    bytes: Buffer | undefined,
+    more: Reply['headers'],
+  ): void {
     const type = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
-    response.writeHead(status, {
-      ...(text === undefined ? {} : { ...type, 'content-length': text.length }),
+    this.response.writeHead(status, {
+      ...(bytes === undefined ? {} : { ...type, ...more, 'content-length': bytes.length }),
       ...headers,
     });
-    response.end(text);
+    this.response.end(bytes);
   }
 
   /**

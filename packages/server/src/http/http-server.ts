@@ -96,7 +96,7 @@ export class HttpServer {
 
   /** Answers a request of the Fetch API. */
   async fetch(request: Request): Promise<Response> {
-    const response = new WebResponse(request.signal);
+    const response = new WebResponse(request.signal, request.method);
     void this.#app.handle(fromWebRequest(request, this.#basePath), response);
     return response.response;
   }

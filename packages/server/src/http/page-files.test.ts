@@ -102,3 +102,16 @@ test('a folder without a page is rejected at once', () => {
     createServer({ tokens: 'none', page: join(tmpdir(), 'millrace-no-such-folder') });
   expect(make).toThrow('it contains no index.html');
 });
+
+test('22.12: HEAD returns the headers of the page and of health checks without a token', async () => {
+  const url = await startServer({ tokens: [createToken()] });
+  for (const path of ['/', '/app/overview', '/assets/index-a1b2c3d4.js', '/healthz']) {
+    const got = await fetch(url + path);
+    const length = (await got.text()).length;
+    const head = await fetch(url + path, { method: 'HEAD' });
+    expect([path, head.status, await head.text()]).toEqual([path, 200, '']);
+    expect(head.headers.get('content-type')).toBe(got.headers.get('content-type'));
+    expect(length).toBeGreaterThan(0);
+  }
+  expect((await fetch(`${url}/tasks`, { method: 'HEAD' })).status).toBe(401);
+});

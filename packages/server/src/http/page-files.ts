@@ -123,11 +123,14 @@ interface EncodedBody {
   readonly encoding?: 'br' | 'gzip';
 }
 
+/** Returns the body with an encoding that the client accepts. */
+export type BodyEncoder = (headers: IncomingHttpHeaders) => EncodedBody;
+
 /**
  * Returns a function that compresses the body with an encoding that the client accepts. Each encoding is
  * computed once, at its first use.
  */
-function createEncoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => EncodedBody {
+export function createEncoder(bytes: Buffer, type: string): BodyEncoder {
   const cache = new Map<string, Buffer>();
   const isText = /^text|json|svg/.test(type);
   const once = (encoding: 'br' | 'gzip', make: () => Buffer): EncodedBody => {

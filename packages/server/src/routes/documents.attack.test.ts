@@ -28,12 +28,13 @@ test.for(['/openapi.json', '/docs', '/docs.css'])(
   },
 );
 
-test('all replies of a document share one buffer', async () => {
+test.each(['', 'gzip', 'br'])('replies of a document share one buffer: "%s"', async (accepted) => {
+  const context = { headers: { 'accept-encoding': accepted } } as never;
   const [openApi] = documentRoutes([]);
   const ends: unknown[] = [];
   const response = { writeHead: () => {}, end: (bytes: unknown) => ends.push(bytes) };
   for (let left = 2; left > 0; left--) {
-    const reply = await openApi?.handle({ params: {}, query: {}, body: {} }, {} as never);
+    const reply = await openApi?.handle({ params: {}, query: {}, body: {} }, context);
     await (reply as { write(to: unknown): Promise<void> }).write(response);
   }
   expect(ends).toHaveLength(2);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { createOpenApiDocument } from '../http/openapi.ts';
-import { type Route, route, StreamReply } from '../http/route.ts';
+import { type BodyEncoder, createEncoder } from '../http/page-files.ts';
+import { type Route, type RouteContext, route, StreamReply } from '../http/route.ts';
 
 const healthReply = z.object({ status: z.literal('healthy') });
 
@@ -53,10 +54,11 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       summary: 'Get this OpenAPI document',
       access: 'public',
       reply: z.looseObject({}),
-      handle: async (_input, { basePath }) =>
+      handle: async (_input, { basePath, headers }) =>
         documents.reply(
           'application/json',
           () => JSON.stringify(createOpenApiDocument([...others, ...routes], basePath)),
+          headers,
           basePath,
         ),
     }),
@@ -67,7 +69,8 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       access: 'public',
       reply: z.string(),
       replyType: 'text/html',
-      handle: async () => documents.reply('text/html', () => docsPage([...others, ...routes])),
+      handle: async (_input, { headers }) =>
+        documents.reply('text/html', () => docsPage([...others, ...routes]), headers),
     }),
     route({
       method: 'GET',
@@ -76,7 +79,7 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       access: 'public',
       reply: z.string(),
       replyType: 'text/css',
-      handle: async () => documents.reply('text/css', () => docsStyle),
+      handle: async (_input, { headers }) => documents.reply('text/css', () => docsStyle, headers),
     }),
   ];
   return routes;
@@ -88,21 +91,29 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
  * thousand at once. Creating them for each request would keep the server busy and need much memory.
  */
 class Documents {
-  readonly #bytes = new Map<string, Buffer>();
+  readonly #encoders = new Map<string, BodyEncoder>();
 
   /** Returns a reply with a document. `basePath` is one of the few paths at which this server is mounted. */
-  reply(type: string, create: () => string, basePath = ''): StreamReply {
+  reply(
+    type: string,
+    create: () => string,
+    headers: RouteContext['headers'],
+    basePath = '',
+  ): StreamReply {
     const key = `${type} ${basePath}`;
-    const bytes = this.#bytes.get(key) ?? Buffer.from(create());
-    this.#bytes.set(key, bytes);
+    const encode = this.#encoders.get(key) ?? createEncoder(Buffer.from(create()), type);
+    this.#encoders.set(key, encode);
+    const { body, encoding } = encode(headers);
     return new StreamReply(async (response) => {
       response.writeHead(200, {
         'content-type': `${type}; charset=utf-8`,
-        'content-length': bytes.length,
+        ...(encoding !== undefined && { 'content-encoding': encoding }),
+        'content-length': body.length,
         'content-security-policy': docsPolicy,
         'cache-control': 'no-cache',
+        vary: 'accept-encoding, origin',
       });
-      response.end(bytes);
+      response.end(body);
     });
   }
 }

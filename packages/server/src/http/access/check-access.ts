@@ -99,8 +99,8 @@ async function authorize(
 ): Promise<Grant> {
   const { rateLimit, tokens } = policy;
   const token = isPublic ? undefined : readToken(exchange.request.headers);
-  if (token !== undefined) {
-    const grant = await findGrant(token, exchange.address, policy);
+  const grant = token === undefined ? undefined : await findGrant(token, exchange, policy);
+  if (token !== undefined && grant !== undefined) {
     exchange.caller = callerOfToken(tokenId(token));
     rateLimit.take(exchange.caller);
     return grant;
@@ -157,18 +157,21 @@ function serverClosing({ response }: HttpExchange): ServerError {
 const maxTokenLength = 4096;
 
 /**
- * Returns the rights that a token gives. Throws for an unknown token, even if the server requires no token.
+ * Returns the rights that a token gives. Throws for an unknown token. A server without tokens ignores an
+ * unknown bearer token: many clients always send one, and the request would be answered without it. An
+ * unknown agent key is refused everywhere, because the agent expects the rights of its own key.
  */
 async function findGrant(
   token: string,
-  address: string,
+  { address, request }: HttpExchange,
   { tokens, guessLimit }: AccessPolicy,
-): Promise<Grant> {
+): Promise<Grant | undefined> {
   const isPlausible = token.length > 0 && token.length <= maxTokenLength;
   const operator = isPlausible ? tokens.operatorGrant(token) : undefined;
   if (operator !== undefined) return operator;
   const issued = isPlausible ? await tokens.issuedGrant(token) : undefined;
   if (issued !== undefined) return issued;
+  if (!tokens.isRequired && request.headers['x-agent-api-key'] === undefined) return undefined;
   guessLimit.failed(address);
   const message = 'Cannot accept this token: it is unknown, expired or revoked. Request a new one';
   throw new ServerError('unauthorized', message);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer as createNodeServer, request as nodeRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -118,6 +119,8 @@ const createTask = { ...rpc, headers: { ...json, ...bearer }, body: '{"method":"
 
 const requests: readonly (readonly [string, Sent, number])[] = [
   ['a health check', { path: '/healthz' }, 200],
+  ['HEAD', { method: 'HEAD', path: '/healthz' }, 200],
+  ['gzip', { path: '/openapi.json', headers: { 'accept-encoding': 'gzip' } }, 200],
   ['a list', { path: '/tasks?limit=5', headers: bearer }, 200],
   ['a bad query', { path: '/tasks?limit=five', headers: bearer }, 422],
   ['a JSON-RPC request', createTask, 200],
@@ -180,7 +183,8 @@ describe.each(names)('%s', (name) => {
       /(?<=")[0-9a-z]{24}(?=")|\d{4}-\d\d-\d\dT[\d:.]+Z/g,
       'x',
     );
-    const kept = ['access-control-allow-origin', 'allow', 'cache-control', 'content-type'];
+    const content = ['content-type', 'content-length', 'content-encoding'];
+    const kept = ['access-control-allow-origin', 'allow', 'cache-control', ...content];
     const security = ['cross-origin-resource-policy', 'vary', 'www-authenticate'];
     const found = [...kept, ...security].map((one) => [one, headers.get(one)]);
     return { status, text, headers: Object.fromEntries(found) };
@@ -259,6 +263,25 @@ describe('a server without tokens', () => {
     expect(await from('10.0.0.7')).toBe(401);
   });
 
+  test('22.9: ignores a bearer token that it does not know, and refuses an agent key', async () => {
+    const { send, server, stop } = await entrances.handler(open);
+    onTestFinished(async () => {
+      await server.close();
+      await stop();
+    });
+    const status = async (headers: Readonly<Record<string, string>>) =>
+      (await send({ path: '/tasks', headers })).status;
+    expect(await status(bearer)).toBe(200);
+    expect(await status({ authorization: 'Basic c2VjcmV0' })).toBe(200);
+    expect(await status({ 'x-agent-api-key': token })).toBe(401);
+    expect(await status({ ...bearer, 'x-forwarded-for': '203.0.113.7' })).toBe(401);
+    const rights = { headers: json, method: 'POST', path: '/tokens' };
+    const limited = await send({ ...rights, body: '{"read_only":true}' });
+    const { token: readOnly } = (await limited.json()) as { readonly token: string };
+    const asked = { ...createTask, headers: { ...json, authorization: `Bearer ${readOnly}` } };
+    expect((await send(asked)).status).toBe(403);
+  });
+
   test('answers through a handler if the connection comes from this machine', async () => {
     const { send, server, stop } = await entrances.handler(open);
     onTestFinished(async () => {
@@ -267,6 +290,30 @@ describe('a server without tokens', () => {
     });
     expect((await send({ path: '/tasks' })).status).toBe(200);
   });
+});
+
+test.each([
+  ['gzip, deflate, br', 'gzip'],
+  ['br, GZIP;q=0.5', 'gzip'],
+  ['gzip ; q=0, identity', null],
+  ['br', null],
+  ['', null],
+])('22.12: JSON for accept-encoding "%s" has the encoding %s', async (accepted, encoding) => {
+  const [weather] = options.agents ?? [];
+  const agents = Array.from({ length: 30 }, (_, n) => ({ ...weather, name: `weather-${n}` }));
+  const { send, server } = await entrances.port({ ...options, agents: agents as never });
+  onTestFinished(() => server.close());
+  const plain = Buffer.from(await (await send({ path: '/agents', headers: bearer })).arrayBuffer());
+  const headers = { ...bearer, 'accept-encoding': accepted, origin: 'https://app.example' };
+  const sent = await send({ path: '/agents', headers });
+  const bytes = Buffer.from(await sent.arrayBuffer());
+  expect(sent.headers.get('content-encoding')).toBe(encoding);
+  expect(sent.headers.get('vary')).toBe('accept-encoding, origin');
+  expect(sent.headers.get('content-length')).toBe(`${bytes.length}`);
+  expect((encoding === null ? bytes : gunzipSync(bytes)).equals(plain)).toBe(true);
+  if (encoding !== null) expect(bytes.length).toBeLessThan(plain.length / 4);
+  const small = await send({ path: '/healthz', headers });
+  expect(small.headers.get('content-encoding')).toBe(null);
 });
 
 describe('authorize', () => {

@@ -88,6 +88,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   readonly #resolve: (response: Response) => void;
   readonly #headers = new Headers();
   readonly #signal: AbortSignal;
+  readonly #isHead: boolean;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #statusCode = 200;
   #headersSent = false;
@@ -96,8 +97,10 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   #destroyed = false;
   #needsDrain = false;
 
-  constructor(signal: AbortSignal) {
+  /** Creates a response. The response to a HEAD request has no body. Default method: GET. */
+  constructor(signal: AbortSignal, method = 'GET') {
     super();
+    this.#isHead = method === 'HEAD';
     // Each viewer and each limit adds a listener. Their number is small, so Node's warning is off.
     this.setMaxListeners(0);
     const { promise, resolve } = Promise.withResolvers<Response>();
@@ -200,7 +203,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   #begin(body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null): void {
     this.#headersSent = true;
     const status = this.#statusCode;
-    const isBodiless = bodilessStatuses.has(status);
+    const isBodiless = this.#isHead || bodilessStatuses.has(status);
     this.#resolve(new Response(isBodiless ? null : body, { status, headers: this.#headers }));
   }
 
