@@ -19,20 +19,25 @@ interface ActivityLineProps {
    * running.
    */
   readonly hasEnded?: boolean | undefined;
+  /** True while the connection is lost. The line then shows the last known activity. */
+  readonly isOffline?: boolean | undefined;
 }
 
 /**
  * One line that shows the current activity and the cost so far. It is always present, so that the
  * layout does not jump.
  */
-export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineProps) {
+export function ActivityLine(props: ActivityLineProps) {
+  const { source, isPast, hasEnded = false, isOffline = false } = props;
   const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
   const liveText = useSourceValue(source, activityText);
   const text = hasEnded ? '' : liveText;
   const startedAt = useSourceValue(source, selectStartedAt);
   return (
     <div className="activity">
-      {isRunning ? (
+      {isRunning && isOffline ? (
+        <span>Last known: {text}</span>
+      ) : isRunning ? (
         <span className="activity-now">
           <span className="spinner" aria-hidden="true" />
           {text}

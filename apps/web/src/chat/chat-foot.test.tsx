@@ -1,5 +1,5 @@
 import type { Connection, Task, TaskStatus } from '@millrace/client';
-import { noUsage, runId, type Usage } from '@millrace/core';
+import { type DraftRecord, noUsage, runId, toolCallId, type Usage } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
@@ -12,6 +12,8 @@ interface SessionState {
   readonly status?: TaskStatus;
   readonly tasks?: readonly string[];
   readonly usage?: Usage;
+  /** Records after the start of the run. */
+  readonly more?: readonly DraftRecord[];
 }
 
 /** Renders the foot of a session whose log contains a running run. */
@@ -20,6 +22,7 @@ async function renderFoot({
   status = 'RUNNING',
   tasks = ['s'],
   usage = noUsage,
+  more = [],
 }: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
@@ -28,10 +31,13 @@ async function renderFoot({
   const drafts = [
     factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1),
     factDraft({ type: 'usage_reported', usage }, 1, 1),
+    ...more,
   ];
   source.add(numberDrafts(drafts));
   const snapshot = { connection, task: { id: 's', status } as Task };
-  const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
+  const stops: string[] = [];
+  const stop = async () => void stops.push('stop');
+  const live = Object.assign(source, { handle: { snapshot: () => snapshot, stop } });
   const { app, fetched } = fakeApp({ tasks: tasks.map(loopTask) });
   await page.render(
     <AppContext value={app}>
@@ -42,7 +48,7 @@ async function renderFoot({
       />
     </AppContext>,
   );
-  return { page, fetched };
+  return { page, fetched, stops };
 }
 
 test('the activity is shown and can be stopped', async () => {
@@ -79,4 +85,29 @@ test('a closed session has a link to a new session', async () => {
 test('a session that is not in the list is fetched by its id', async () => {
   const { fetched } = await renderFoot({ connection: { state: 'live' }, tasks: ['another'] });
   expect(fetched).toEqual(['s']);
+});
+
+const asksAndParks: readonly DraftRecord[] = [
+  factDraft({ type: 'approval_asked', toolCallId: toolCallId('t'), name: 'pay' }, 1, 1),
+  factDraft({ type: 'run_finished', runId: runId('r1'), stop: { reason: 'parked' } }, 1, 1),
+];
+
+test('22.7: a session that waits for an answer can be stopped, with the button and with Escape', async () => {
+  const { page, stops } = await renderFoot({ connection: { state: 'live' }, more: asksAndParks });
+  const button = page.findAll('button').find((one) => one.textContent?.includes('Stop'));
+  if (button === undefined) throw new Error('There is no Stop');
+  await page.click(button);
+  expect(stops).toEqual(['stop']);
+  await page.press(page.find('textarea'), 'Escape');
+  await page.press(page.find('.approval'), 'Escape');
+  expect(stops).toEqual(['stop', 'stop', 'stop']);
+});
+
+test.each<Connection>([
+  { state: 'retrying', failures: 2, nextTryAt: 0 } as Connection,
+  { state: 'connecting', failures: 1 } as Connection,
+])('22.9: without a connection no spinner runs: %j', async (connection) => {
+  const { page } = await renderFoot({ connection });
+  expect(page.findAll('.spinner')).toEqual([]);
+  expect(page.find('.activity').textContent).toBe('Last known: Working');
 });

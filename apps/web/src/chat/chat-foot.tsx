@@ -10,9 +10,9 @@ import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
 import { outboxFullText } from './composer/outbox.ts';
 import { QueueView } from './composer/queue-view.tsx';
-import { type ChatSource, useSourceValue } from './state/chat-source.ts';
+import { type ChatSource, isUnfinished, useSourceValue } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
-import { useConnection, useHasEnded, useTaskRow } from './state/use-live.ts';
+import { useConnection, useHasEnded, useIsOffline, useTaskRow } from './state/use-live.ts';
 
 export interface ChatFootProps {
   readonly live: LiveSource;
@@ -23,17 +23,16 @@ export interface ChatFootProps {
   readonly onSent: () => void;
 }
 
-const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
-
 /** The bottom of the chat: approval requests, queued messages, activity and the message field. */
 export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
   const hasEnded = useHasEnded(live) && !isPast;
+  const isOffline = useIsOffline(live) && !isPast;
   return (
     <div className="chat-foot">
       <div className="chat-foot-main">
         <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
         <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine source={source} isPast={isPast} hasEnded={hasEnded} />
+        <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
         {isPast ? (
           <div className="past">
             <span>You are viewing an earlier moment.</span>
@@ -67,7 +66,8 @@ function ClosedNotice({ text }: { readonly text: string }) {
 function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
   const { outbox } = useApp();
   const hasEnded = useHasEnded(live);
-  const isRunning = useSourceValue(live, selectIsRunning) && !hasEnded;
+  // A question also keeps the run open, so the user can stop the run instead of answering.
+  const isRunning = useSourceValue(live, isUnfinished) && !hasEnded;
   const row = useTaskRow(live);
   const reason = closedText(useConnection(live), row?.status);
   const agent = useListedTask(live.id)?.agents?.[0];

@@ -10,7 +10,7 @@ import { OutboxView, useOutgoingMessages } from './composer/outbox-view.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
-import { useConnection } from './state/use-live.ts';
+import { useConnection, useIsOffline } from './state/use-live.ts';
 import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
@@ -46,7 +46,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
   };
   return (
     <div className="chat-page" data-inspecting={isOpen || undefined}>
-      <main className="chat">
+      <main className="chat" data-offline={useIsOffline(live) || undefined}>
         <ChatHeader
           live={live}
           isInspecting={isOpen}

@@ -20,6 +20,11 @@ export function Dialog({ title, children, onClose }: DialogProps) {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
+    // A browser focuses the first button, which closes the dialog. A user who types at once means
+    // the first field.
+    const field = current?.querySelector<HTMLInputElement | HTMLTextAreaElement>('input, textarea');
+    field?.focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
     return () => current?.close();
   }, []);
   const onClosed = () => {

@@ -136,6 +136,16 @@ test('an idle session has no mark, neither visible nor for screen readers', asyn
   expect(page.findAll('a [aria-label], a [title]')).toEqual([]);
 });
 
+test('22.9: a session has one state, although messages wait for a stopped agent', async () => {
+  const stopped = { status: 'INTERRUPTED', agents: null, updated_at: null } as const;
+  const tasks: readonly ListedTask[] = [
+    { ...titled('a', 'halted'), ...stopped, is_at_work: true, awaits_approval: false },
+    { ...titled('b', 'asks'), ...stopped, is_at_work: true, awaits_approval: true },
+  ];
+  const { links } = await renderList({ tasks });
+  expect(links()).toEqual(['haltedunknown agentstopped', 'asksunknown agentwaits for you']);
+});
+
 test('a button loads older sessions', async () => {
   const { page, loadMoreCalls } = await renderList({ tasks: many, hasMore: true });
   await page.click(page.find('.task-list-more button'));

@@ -113,7 +113,9 @@ const TaskLink = memo(function TaskLink({
   readonly task: ListedTask;
   readonly isCurrent: boolean;
 }) {
-  const status = statusBadge(task.status);
+  // A question is more urgent than a status, and a status such as "stopped" more exact than
+  // "in progress": messages that wait for a stopped agent count as unfinished work.
+  const status = task.awaits_approval === true ? undefined : statusBadge(task.status);
   const at = Date.parse(task.updated_at ?? '');
   return (
     <Link
@@ -127,7 +129,7 @@ const TaskLink = memo(function TaskLink({
       </span>
       <span className="task-link-words">
         <span>{task.agents?.[0]?.name ?? 'unknown agent'}</span>
-        <WorkState task={task} />
+        {status === undefined && <WorkState task={task} />}
         {status !== undefined && <span data-look={status.look}>{status.text}</span>}
         {!Number.isNaN(at) && <TimeText at={at} format={dayOrTime} />}
       </span>

@@ -1,13 +1,14 @@
 import { type ItemId, itemId } from '@millrace/core';
+import type { HTMLTextAreaElement } from 'happy-dom';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
 import type { LiveSource } from '../state/live-source.ts';
 
-const answer = itemId('answer');
+const [question, answer] = [itemId('question'), itemId('answer')];
 const live = {
   id: 's',
-  itemIds: [itemId('question'), answer],
+  itemIds: [question, answer],
   item: (id: ItemId) => ({ id, kind: id === answer ? 'assistant' : 'user' }),
 } as unknown as LiveSource;
 
@@ -18,11 +19,16 @@ async function renderBranches(post: () => Promise<never>) {
   const { Branches } = await import('./branches.tsx');
   const { app, posted } = fakeApp({ tasks: [loopTask('s')], post });
   const Again = () => {
-    const { regenerate } = useItemActions();
+    const { regenerate, edit } = useItemActions();
     return (
-      <button type="button" onClick={() => regenerate?.(answer)}>
-        again
-      </button>
+      <>
+        <button type="button" onClick={() => regenerate?.(answer)}>
+          again
+        </button>
+        <button type="button" className="edit" onClick={() => edit?.(question, 'Rain?')}>
+          edit
+        </button>
+      </>
     );
   };
   await page.render(
@@ -48,4 +54,20 @@ test('a failed branch shows the reason and can be tried again', async () => {
   expect(page.find('[role=alert]').textContent).toBe('No room');
   await page.click(page.find('button'));
   expect(posted).toHaveLength(2);
+});
+
+test('22.9: typing in the dialog that edits a message changes the message, and Enter sends it', async () => {
+  const { page, posted } = await renderBranches(() => new Promise(() => {}));
+  await page.click(page.find('.edit'));
+  const { document } = page.window;
+  const field = page.find('textarea') as HTMLTextAreaElement;
+  expect(document.activeElement).toBe(field);
+  expect(field.selectionStart).toBe('Rain?'.length);
+  await page.type(field, 'Snow?');
+  await page.press(field, 'Enter', { shiftKey: true });
+  expect(posted).toEqual([]);
+  await page.press(field, 'Enter');
+  await page.press(field, 'Enter');
+  const content = { type: 'text', author: 'user', content: 'Snow?' };
+  expect(posted).toEqual([['/tasks/s/fork', { item_id: 'question', content }]]);
 });

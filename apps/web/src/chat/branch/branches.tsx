@@ -1,6 +1,13 @@
 import type { Task } from '@millrace/client';
 import type { ItemId, Metadata } from '@millrace/core';
-import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
 import { navigate } from '../../app/route.tsx';
 import { setTaskTitle } from '../../app/task-text.ts';
@@ -134,8 +141,10 @@ function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
   const [text, setText] = useState(before);
   const [error, setError] = useState<string>();
   const [isSending, setSending] = useState(false);
-  const submit = (event: FormEvent) => {
+  const isBlocked = isSending || text.trim() === '';
+  const submit = (event: FormEvent | KeyboardEvent) => {
     event.preventDefault();
+    if (isBlocked) return;
     setSending(true);
     onSend(text.trim()).catch((reason: unknown) => {
       setSending(false);
@@ -145,13 +154,20 @@ function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
   return (
     <Dialog title="Edit message" onClose={onClose}>
       <form className="edit-form" onSubmit={submit}>
-        <p>The conversation continues in a new branch. This session does not change.</p>
+        <p>
+          The conversation continues in a new branch. This session does not change. Enter sends,
+          Shift+Enter adds a line.
+        </p>
         <textarea
           aria-label="Message"
           dir="auto"
           rows={5}
           value={text}
           onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing)
+              submit(event);
+          }}
         />
         {error !== undefined && (
           <p className="composer-error" role="alert">
@@ -159,7 +175,7 @@ function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
           </p>
         )}
         <div className="edit-bar">
-          <Button look="main" type="submit" disabled={isSending || text.trim() === ''}>
+          <Button look="main" type="submit" disabled={isBlocked}>
             Send in a branch
           </Button>
         </div>

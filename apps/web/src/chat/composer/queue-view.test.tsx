@@ -1,4 +1,4 @@
-import { runId } from '@millrace/core';
+import { type DraftRecord, runId, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp } from '../../testing/fake-app.ts';
@@ -17,7 +17,7 @@ const stopped = factDraft(
   1,
 );
 
-test('a queued message shows what it waits for, also after the run was stopped', async () => {
+async function renderQueue() {
   const page = await openDomPage('http://localhost/');
   const { AppContext } = await import('../../app/app-context.ts');
   const { QueueView } = await import('./queue-view.tsx');
@@ -30,7 +30,22 @@ test('a queued message shows what it waits for, also after the run was stopped',
       <QueueView source={source} canWithdraw />
     </AppContext>,
   );
+  const add = (draft: DraftRecord, at: number) =>
+    page.act(() => source.add(numberDrafts([draft], at)));
+  return { page, add };
+}
+
+test('a queued message shows what it waits for, also after the run was stopped', async () => {
+  const { page, add } = await renderQueue();
   expect(page.find('.queue-when').textContent).toBe('queued');
-  await page.act(() => source.add(numberDrafts([stopped], 3)));
+  await add(stopped, 3);
   expect(page.find('.queue-when').textContent).toBe('stopped: sent with your next message');
+});
+
+test('22.7: a message that waits for an answer to a question does not look stopped', async () => {
+  const { page, add } = await renderQueue();
+  const call = { toolCallId: toolCallId('t'), name: 'pay' };
+  await add(factDraft({ type: 'approval_asked', ...call }, 1, 1), 3);
+  await add(stopped, 4);
+  expect(page.find('.queue-when').textContent).toBe('sent after your answer');
 });

@@ -5,7 +5,14 @@ import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import './queue-view.css';
 
 const selectQueued = ({ facts }: ChatSource) => facts.queued;
-const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
+/** Returns what the queued messages wait for. */
+function waitsFor({ state: { run, asked, awaited } }: ChatSource): WaitsFor {
+  if (asked.length > 0) return 'answer';
+  if (awaited.length > 0) return 'client';
+  return run === undefined ? 'message' : 'run';
+}
+
+type WaitsFor = 'answer' | 'client' | 'message' | 'run';
 
 export interface QueueViewProps {
   readonly source: ChatSource;
@@ -16,7 +23,7 @@ export interface QueueViewProps {
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
   const queued = useSourceValue(source, selectQueued);
-  const isRunning = useSourceValue(source, selectIsRunning);
+  const reason = useSourceValue(source, waitsFor);
   const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
   if (queued.length === 0) return null;
   return (
@@ -24,7 +31,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />
-          <span className="queue-when">{deliveryText(when, isRunning)}</span>
+          <span className="queue-when">{deliveryText(when, reason)}</span>
           <span className="queue-text" dir="auto">
             {text}
           </span>
@@ -50,7 +57,15 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
  * Returns when a queued message is delivered. A stopped agent reads queued messages only together
  * with the next message.
  */
-function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
-  if (!isRunning) return 'stopped: sent with your next message';
-  return when === 'steer' ? 'steers next' : 'queued';
+function deliveryText(when: 'steer' | 'follow_up', reason: WaitsFor): string {
+  switch (reason) {
+    case 'answer':
+      return 'sent after your answer';
+    case 'client':
+      return 'sent after the open tool call';
+    case 'message':
+      return 'stopped: sent with your next message';
+    case 'run':
+      return when === 'steer' ? 'steers next' : 'queued';
+  }
 }

@@ -37,6 +37,14 @@ export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource)
   return useSyncExternalStore(source.subscribe, get, get);
 }
 
+/**
+ * Returns true if the session has unfinished work: a run is in progress, or it waits for an
+ * approval or for a client.
+ */
+export function isUnfinished({ state: { run, asked, awaited } }: ChatSource): boolean {
+  return run !== undefined || asked.length > 0 || awaited.length > 0;
+}
+
 /** An item without the content of its parts. */
 export type ItemHead = Omit<LiveItem, 'parts'>;
 

@@ -8,6 +8,21 @@ export function useConnection(live: LiveSource): Connection {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().connection);
 }
 
+/** Returns true while the connection is lost, so that the page may be out of date. */
+export function useIsOffline(live: LiveSource): boolean {
+  const connection = useConnection(live);
+  switch (connection.state) {
+    case 'retrying':
+    case 'failed':
+      return true;
+    case 'connecting':
+      return connection.failures > 0;
+    case 'live':
+    case 'ended':
+      return false;
+  }
+}
+
 /** Returns the task as the server reported it last. Returns undefined until the first report. */
 export function useTaskRow(live: LiveSource): Task | undefined {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().task);

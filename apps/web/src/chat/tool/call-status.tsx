@@ -7,7 +7,7 @@ import {
   ShieldIcon,
   StopIcon,
 } from '../../design/icons.tsx';
-import { type ChatSource, findResult } from '../state/chat-source.ts';
+import { type ChatSource, findResult, isUnfinished } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
 
 export type CallStatus =
@@ -39,7 +39,7 @@ export interface CallStatusInput {
 /** Returns the status of a tool call at the moment that the source shows. */
 export function callStatusIn(source: ChatSource, toolCallId: string, isOpen: boolean): CallStatus {
   const { state, facts } = source;
-  const { run, asked, awaited, open } = state;
+  const { asked, open } = state;
   const resultId = findResult(state, toolCallId);
   return callStatus({
     isOpen,
@@ -47,7 +47,7 @@ export function callStatusIn(source: ChatSource, toolCallId: string, isOpen: boo
     facts: facts.call(toolCallId),
     result: resultId === undefined ? undefined : source.part(resultId),
     isResultOpen: open.some(({ id }) => id === resultId),
-    isLive: run !== undefined || asked.length > 0 || awaited.length > 0,
+    isLive: isUnfinished(source),
   });
 }
 
