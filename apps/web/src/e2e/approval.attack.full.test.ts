@@ -38,7 +38,7 @@ describeInChromium()('an approval card', () => {
   const button = (tab: ChatTab, name: string) =>
     card(tab).getByRole('button', { name, exact: true });
   const allowed = ({ page }: ChatTab) =>
-    page.getByRole('region', { name: 'Tool write: done' }).count();
+    page.getByRole('group', { name: 'Tool write: done' }).count();
   const pause = (tab: ChatTab) => tab.page.waitForTimeout(1500);
 
   test.each(fewOf(attacks, 2))(

@@ -21,7 +21,7 @@ describeInChromium()('an approval card', () => {
   const allow = (tab: ChatTab) => card(tab).getByRole('button', { name: 'Allow', exact: true });
   const waitUntilArmed = (tab: ChatTab) => allow(tab).click({ trial: true });
   const allowed = ({ page }: ChatTab) =>
-    page.getByRole('region', { name: 'Tool write: done' }).count();
+    page.getByRole('group', { name: 'Tool write: done' }).count();
 
   test('ignores the second click on the previous card', async () => {
     const tab = await openApproval('one', 'two', 'three');
@@ -84,10 +84,10 @@ describeInChromium()('an approval card', () => {
   test('a call that is stopped while it runs has not failed', async () => {
     const tab = await (await harness.visitor()).tab();
     await tab.send('tools');
-    await tab.page.getByRole('region', { name: 'Tool run: running' }).waitFor();
+    await tab.page.getByRole('group', { name: 'Tool run: running' }).waitFor();
     await tab.page.getByText('test 1 of 12').first().waitFor();
     await tab.message.press('Escape');
-    await tab.page.getByRole('region', { name: 'Tool run: stopped' }).waitFor();
+    await tab.page.getByRole('group', { name: 'Tool run: stopped' }).waitFor();
   });
 
   test('Escape in the search field does not stop the run', async () => {

@@ -45,7 +45,7 @@ const steps = ['Tool weather: done', '{"town":"Bath","sky":"rain"}', 'Handed ove
 /** Returns the content of the run in the order of the page. */
 async function shownParts(tab: ChatTab): Promise<readonly string[]> {
   await tab.unfold(/^weather/);
-  await tab.page.getByRole('region', { name: 'Tool weather: done' }).waitFor();
+  await tab.page.getByRole('group', { name: 'Tool weather: done' }).waitFor();
   return tab.page.evaluate<readonly string[]>(partsScript);
 }
 

@@ -35,7 +35,7 @@ describeInChromium()('a session on the page', () => {
     for (const tab of [first, second]) {
       await tab.waitForText('Thank you. That is done.');
       await tab.page.getByRole('heading', { name: 'Allow write?' }).waitFor({ state: 'detached' });
-      await tab.page.getByRole('region', { name: 'Tool write: done' }).waitFor();
+      await tab.page.getByRole('group', { name: 'Tool write: done' }).waitFor();
     }
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -176,13 +176,13 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
     >
       <header>
         <ShieldIcon />
-        <h3 id={titleId}>
+        <h2 id={titleId}>
           Allow{' '}
           <code>
             <VisibleText text={name} />
           </code>
           ?
-        </h3>
+        </h2>
         {asked.from !== undefined && (
           <span className="approval-more">
             asked by <VisibleText text={asked.from.agents.join(' › ')} />

@@ -20,7 +20,7 @@ export interface WaterfallViewProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-const rowHeight = 22;
+const rowHeight = 24;
 
 /**
  * Shows the bars of all runs, turns, attempts, tools, sub-agents and spans in the visible range.
