@@ -11,6 +11,7 @@ import { ConnectionBanner } from './connection-banner.tsx';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
 import { useConnection, useIsOffline } from './state/use-live.ts';
+import { RetryRow } from './transcript/retry-row.tsx';
 import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
@@ -59,6 +60,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
             sentCount={sentCount}
             emptyText={isEmpty ? 'No messages yet.' : undefined}
           >
+            {!isPast && <RetryRow live={live} />}
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>
         </Branches>

@@ -115,6 +115,11 @@ export interface TaskHandle {
   send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
   /** Withdraws a message that the agent loop has not received yet. `key` is the key that `send` returned. */
   withdraw(key: string, options?: CommandOptions): Promise<Sent>;
+  /**
+   * Starts another run of an agent loop without a new message, after a run that failed or was stopped. The
+   * server refuses it in other states. Two clients that retry the same run cause one retry.
+   */
+  retry(options?: CommandOptions): Promise<Sent>;
   /** Approves a call that waits for an answer. */
   approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
   /** Denies a call that waits for an answer. The model receives the reason. */

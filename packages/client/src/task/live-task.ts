@@ -177,6 +177,10 @@ export class LiveTask implements TaskHandle {
     return sent;
   }
 
+  retry(options: CommandOptions = {}): Promise<Sent> {
+    return this.#commands.retry(options);
+  }
+
   withdraw(key: string, options: CommandOptions = {}): Promise<Sent> {
     return this.#commands.withdraw(key, options);
   }

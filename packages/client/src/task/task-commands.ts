@@ -64,6 +64,11 @@ export class TaskCommands {
     return { key, offset: undefined };
   }
 
+  /** Starts another run without a new message. Only agent loops can do this. */
+  retry(options: CommandOptions): Promise<Sent> {
+    return this.#submit({ type: 'retry' }, options);
+  }
+
   /** Withdraws a queued message. Only agent loops have a queue of messages. */
   withdraw(key: string, options: CommandOptions): Promise<Sent> {
     return this.#submit({ type: 'withdraw', key }, options);

@@ -138,6 +138,8 @@ interface DigestState {
   readonly pendingApprovals: ReadonlyMap<string, PendingApproval>;
   /** How the last finished run stopped. */
   readonly stop: Stop | undefined;
+  /** The offset of the record with the end of the last run. 0 if no run has ended. */
+  readonly stoppedAt: number;
   readonly error: ErrorInfo | undefined;
   /** The usage by turn and attempt. The last report of an attempt counts. */
   readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
@@ -148,6 +150,7 @@ export const emptyDigest: DigestState = {
   runSince: undefined,
   pendingApprovals: new Map(),
   stop: undefined,
+  stoppedAt: 0,
   error: undefined,
   usageByAttempt: new Map(),
 };
@@ -194,7 +197,7 @@ function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestStat
     case 'run_started':
       return { ...state, runSince: record.time, stop: undefined, error: undefined };
     case 'run_finished':
-      return { ...state, runSince: undefined, stop: fact.stop };
+      return { ...state, runSince: undefined, stop: fact.stop, stoppedAt: record.offset };
     case 'error_reported':
       return { ...state, error: fact.error };
     case 'approval_asked':

@@ -70,7 +70,7 @@ export const taskLogRoutes: readonly Route[] = [
     method: 'POST',
     path: '/tasks/{task_id}/commands',
     summary:
-      'Submit a command to the agent loop: message, steer, withdraw, approve, deny, tool_output, revoke, abort or compact',
+      'Submit a command to the agent loop: message, steer, withdraw, approve, deny, tool_output, revoke, retry, abort or compact',
     params: taskIdParams,
     headers: ['idempotency-key'],
     body: commandSchema,

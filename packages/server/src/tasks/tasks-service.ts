@@ -14,6 +14,7 @@ import type { TasksService } from '../contract/service.ts';
 import type { AgentInfo, TaskEvent } from '../contract/task.ts';
 import type { EventCommand } from '../contract/task-journal.ts';
 import { pastRequest } from '../inspection/past-request.ts';
+import { digestCacheFor } from '../inspection/task-digest.ts';
 import { traceJson } from '../journal/journal-state.ts';
 import type { LocalJournal } from '../journal/local-journal.ts';
 import { notFoundError } from '../stores/row-access.ts';
@@ -82,7 +83,8 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const isOutput = command.type === 'tool_output';
       // The agent checks the output and refuses a second output. After this call, the command is on the
       // log.
-      const name = isOutput ? await provideToolResult(agent, taskId, command) : given;
+      const own = isOutput ? await provideToolResult(agent, taskId, command) : given;
+      const name = command.type === 'retry' ? await retryKey(options, taskId) : own;
       const resolved = await resolveCommand(options, taskId, command);
       const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
@@ -277,6 +279,25 @@ async function resolveCommand(
   const names = [key, `command:${key}`, `message:${key}`, `event:${key}`];
   const name = names.find((candidate) => queued.some((entry) => entry.key === candidate));
   return { ...command, key: name ?? key };
+}
+
+/**
+ * Returns the key of the command that retries the last run. It is the same for each request, so that two
+ * clients cause one retry. Throws `bad_state` if the last run did not fail and was not stopped.
+ */
+async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<string> {
+  const read = () => digestCacheFor(log).read(sessionId(taskId));
+  let digest = await read();
+  // One read covers a limited number of records.
+  for (let last = -1; !digest.isWhole && digest.state.through > last; ) {
+    last = digest.state.through;
+    digest = await read();
+  }
+  const { stop, stoppedAt, runSince } = digest.state;
+  const isFailed = stop?.reason === 'error' || stop?.reason === 'aborted';
+  if (isFailed && runSince === undefined) return `retry:${stoppedAt}`;
+  const message = `Cannot retry the last run of task ${taskId}: it did not fail and was not stopped. Send a message`;
+  throw new ServerError('bad_state', message, { task: taskId });
 }
 
 /**

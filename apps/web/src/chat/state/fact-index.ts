@@ -1,4 +1,4 @@
-import type { AgentEvent, Attempt, ItemId, JsonObject, JsonValue } from '@millrace/core';
+import type { AgentEvent, Attempt, ItemId, JsonObject, JsonValue, Stop } from '@millrace/core';
 import { type Notice, noticeOf } from './notice.ts';
 
 /** The number of latest items that are kept. No attempt has more items. */
@@ -14,6 +14,7 @@ export class FactIndex {
   #notices: readonly Notice[] = [];
   #queued: readonly QueuedMessage[] = [];
   #runStartedAt: number | undefined;
+  #lastStop: Stop | undefined;
   /** The latest items. They are used to place a notice about a superseded attempt. */
   #items: readonly (Attempt & { readonly id: ItemId })[] = [];
 
@@ -29,6 +30,11 @@ export class FactIndex {
   /** The time at which the run started. Undefined if no run is in progress. */
   get runStartedAt(): number | undefined {
     return this.#runStartedAt;
+  }
+
+  /** How the last run stopped. Undefined while a run is in progress, and before the first one. */
+  get lastStop(): Stop | undefined {
+    return this.#lastStop;
   }
 
   call(id: string): CallFacts | undefined {
@@ -101,6 +107,7 @@ export class FactIndex {
   #noteRun(event: AgentEvent): boolean {
     if (event.type !== 'run_started' && event.type !== 'run_finished') return false;
     this.#runStartedAt = event.type === 'run_started' ? event.time : undefined;
+    this.#lastStop = event.type === 'run_finished' ? event.stop : undefined;
     return true;
   }
 }
@@ -172,7 +179,10 @@ function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefi
     return { key, when: 'follow_up', text: contentText(command['content']) };
   if (command['type'] !== 'message') return undefined;
   const when = command['when'] === 'steer' ? 'steer' : 'follow_up';
-  const parts = listOf(command['items']).flatMap((item) => listOf(fields(item)['parts']));
+  const items = listOf(command['items']);
+  // A retry is a message without items.
+  if (items.length === 0) return undefined;
+  const parts = items.flatMap((item) => listOf(fields(item)['parts']));
   const texts = parts
     .map((part) => fields(part)['text'])
     .filter((text) => typeof text === 'string');

@@ -41,6 +41,9 @@ export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
       const item: Item = { id, kind: 'user', parts };
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
+    case 'retry':
+      // A message without items starts a run that continues with the conversation as it is.
+      return { type: 'message', when: 'follow_up', items: [] };
     case 'approve': {
       const { type, tool_call_id: toolCallId, by, input, until } = command;
       return {
