@@ -2,6 +2,7 @@ import type { AgentInfo } from '@millrace/client';
 import { useMemo, useState } from 'react';
 import { Composer } from '../chat/composer/composer.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
+import { Button } from '../design/button.tsx';
 import { Logo } from '../design/icons.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
@@ -39,7 +40,10 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
         {isLoaded && agents.length === 0 && <NoAgents />}
         {error !== undefined && error.code !== 'unauthorized' && (
           <p className="composer-error" role="alert">
-            {error.message}
+            {error.message}{' '}
+            <Button size="small" onClick={() => void app.directory.refresh()}>
+              Try again
+            </Button>
           </p>
         )}
         {chosen !== undefined && (

@@ -43,7 +43,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const to = handoffTarget(name, result);
   const label = to === undefined ? `Tool ${name}: ${statusText[status]}` : `Handed over to ${to}`;
   return (
-    <div className="tool-card" role="group" data-status={status} aria-label={label}>
+    <fieldset className="tool-card" data-status={status} aria-label={label}>
       <button
         type="button"
         className="tool-head"
@@ -85,7 +85,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
           {facts?.child !== undefined && <ChildSession id={facts.child} />}
         </div>
       )}
-    </div>
+    </fieldset>
   );
 }
 

@@ -23,7 +23,11 @@ async function renderRequest(readRequest: ReadRequest) {
       await settled();
     });
   };
-  return { unfold, text: () => details.textContent ?? '' };
+  const press = async () => {
+    await page.click(page.find('button'));
+    await page.act(() => settled());
+  };
+  return { unfold, press, text: () => details.textContent ?? '' };
 }
 
 test('the request is read once, when it is unfolded, and shows its notes', async () => {
@@ -40,9 +44,16 @@ test('the request is read once, when it is unfolded, and shows its notes', async
     expect(text()).toContain(words);
 });
 
-test('a missing request shows the reason', async () => {
-  const why = 'Agent echo makes its own requests to models';
-  const { unfold, text } = await renderRequest(() => Promise.reject(new Error(why)));
+test('22.9: a request that cannot be read shows the reason, and can be tried again', async () => {
+  const why = 'The server does not answer';
+  let failures = 1;
+  const { unfold, text, press } = await renderRequest(async () => {
+    if (failures-- > 0) throw new Error(why);
+    return request;
+  });
   await unfold();
   expect(text()).toContain(why);
+  await press();
+  expect(text()).toContain('claude');
+  expect(text()).not.toContain(why);
 });

@@ -9,6 +9,7 @@ import {
   type Usage,
 } from '@millrace/core';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { typeOf } from './search.ts';
@@ -129,7 +130,6 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
     try {
       setRequest({ state: 'ready', request: await readRequest({ turn, attempt }) });
     } catch (error) {
-      // The user can unfold the element again to retry the request.
       isRequested.current = false;
       setRequest({
         state: 'failed',
@@ -148,7 +148,10 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       {request.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
       {request.state === 'failed' && (
         <p className="record-note" role="alert">
-          {request.message}
+          {request.message}{' '}
+          <Button size="small" onClick={() => void unfold()}>
+            Try again
+          </Button>
         </p>
       )}
       {request.state === 'ready' && <Request {...request.request} />}
