@@ -14,6 +14,7 @@ interface SessionState {
   readonly usage?: Usage;
   /** Records after the start of the run. */
   readonly more?: readonly DraftRecord[];
+  readonly hasAgent?: boolean;
 }
 
 /** Renders the foot of a session whose log contains a running run. */
@@ -23,6 +24,7 @@ async function renderFoot({
   tasks = ['s'],
   usage = noUsage,
   more = [],
+  hasAgent = true,
 }: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
@@ -38,7 +40,9 @@ async function renderFoot({
   const stops: string[] = [];
   const stop = async () => void stops.push('stop');
   const live = Object.assign(source, { handle: { snapshot: () => snapshot, stop } });
-  const { app, fetched } = fakeApp({ tasks: tasks.map(loopTask) });
+  const { app, fetched } = fakeApp({
+    tasks: tasks.map((id) => ({ ...loopTask(id), ...(hasAgent ? {} : { agents: [] }) })),
+  });
   await page.render(
     <AppContext value={app}>
       <ChatFoot
@@ -110,4 +114,10 @@ test.each<Connection>([
   const { page } = await renderFoot({ connection });
   expect(page.findAll('.spinner')).toEqual([]);
   expect(page.find('.activity').textContent).toBe('Last known: Working');
+});
+
+test('22.9: the session of a sub-agent can be read, and has no message field', async () => {
+  const { page } = await renderFoot({ connection: { state: 'live' }, hasAgent: false });
+  expect(page.text()).toContain('You can only read it.');
+  expect(page.findAll('textarea')).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { Link } from '../app/route.tsx';
 import { isClosed } from '../app/task-text.ts';
 import { useKey } from '../app/use-key.ts';
 import { Button } from '../design/button.tsx';
+import type { ListedTask } from '../server/directory.ts';
 import { ActivityLine } from './activity-line.tsx';
 import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
@@ -54,6 +55,12 @@ function closedText(connection: Connection, status: TaskStatus | null | undefine
   return isClosed(status) ? 'This session is closed.' : undefined;
 }
 
+/** Returns why nobody can write in a session that has no agent of its own. */
+function readOnlyText(agents: ListedTask['agents'] | undefined): string | undefined {
+  if (agents == null || agents.length > 0) return undefined;
+  return 'This session has no agent of its own, for example because a sub-agent wrote it. You can only read it.';
+}
+
 function ClosedNotice({ text }: { readonly text: string }) {
   return (
     <p className="past">
@@ -69,8 +76,9 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   // A question also keeps the run open, so the user can stop the run instead of answering.
   const isRunning = useSourceValue(live, isUnfinished) && !hasEnded;
   const row = useTaskRow(live);
-  const reason = closedText(useConnection(live), row?.status);
-  const agent = useListedTask(live.id)?.agents?.[0];
+  const agents = useListedTask(live.id)?.agents;
+  const agent = agents?.[0];
+  const reason = closedText(useConnection(live), row?.status) ?? readOnlyText(agents);
   const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();

@@ -1,4 +1,10 @@
-import { isMillraceError, type JsonObject, sessionId, type TraceContext } from '@millrace/core';
+import {
+  isId,
+  isMillraceError,
+  type JsonObject,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
 import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
 import type { AgentStore } from '../agents/agent-store.ts';
 import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
@@ -11,7 +17,7 @@ import type { Command, SendEvent, SendMessage } from '../contract/request-bodies
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { TasksService } from '../contract/service.ts';
-import type { AgentInfo, TaskEvent } from '../contract/task.ts';
+import type { AgentInfo, TaskEvent, TaskResponse } from '../contract/task.ts';
 import type { EventCommand } from '../contract/task-journal.ts';
 import { pastRequest } from '../inspection/past-request.ts';
 import { digestCacheFor } from '../inspection/task-digest.ts';
@@ -107,8 +113,12 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       return pastRequest(taskId, await directory.get(stored.agentId), at);
     },
     async get(ref) {
-      const { task, agentId } = await tasks.get(ref);
-      return { ...task, agents: await agentsOf(options, agentId) };
+      const stored = await tasks.find(ref);
+      if (stored !== undefined)
+        return { ...stored.task, agents: await agentsOf(options, stored.agentId) };
+      const session = 'id' in ref ? await sessionWithoutTask(options, ref.id) : undefined;
+      if (session === undefined) throw notFoundError('task', 'id' in ref ? ref.id : ref.name);
+      return session;
     },
     async ownerOf(id) {
       return (await tasks.get({ id })).owner;
@@ -341,6 +351,29 @@ async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promi
   const stored = await agents.find({ id: agentId });
   return stored === undefined ? [] : [stored.info];
 }
+
+/**
+ * Returns a session of the log that has no row, such as that of a sub-agent, in the form of a task without
+ * agents. Clients can read it, but not change it. Returns undefined if the id has a row, even a deleted
+ * one, or if there is no such session. Only callers with access to everything get it: it has no owner and
+ * no agent that a scope could allow.
+ */
+async function sessionWithoutTask(
+  { log, rows }: TasksServiceOptions,
+  id: string,
+): Promise<TaskResponse | undefined> {
+  if (!isId(id) || (await rows.get('tasks', id)) !== undefined) return undefined;
+  const info = await log.info(sessionId(id));
+  if (info === undefined) return undefined;
+  const [created_at, updated_at] = [info.createdAt, info.changedAt].map(isoTime);
+  return {
+    ...{ id, name: null, status: 'RUNNING', status_reason: null, params: null, agents: [] },
+    ...{ created_at: created_at ?? null, updated_at: updated_at ?? null },
+    ...{ cleaned_at: null, task_metadata: null },
+  };
+}
+
+const isoTime = (time: number) => new Date(time).toISOString();
 
 /** Returns the error for a method that this type of agent does not support. */
 function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {

@@ -161,8 +161,8 @@ function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
 }
 
 /**
- * Shows the session of a sub-agent. It is a link only if the server has a task for it, because
- * other sessions have no page.
+ * Shows the session of a sub-agent. It is a link only if the server returns this session, because
+ * a user with limited rights cannot read it.
  */
 export function ChildSession({ id }: { readonly id: string }) {
   const task = useListedTask(id);
