@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 
 const selectStartedAt = ({ facts }: ChatSource) => facts.runStartedAt;
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
+const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 
 interface ActivityLineProps {
   readonly source: ChatSource;
@@ -30,6 +31,7 @@ interface ActivityLineProps {
 export function ActivityLine(props: ActivityLineProps) {
   const { source, isPast, hasEnded = false, isOffline = false } = props;
   const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
+  const isAsking = useSourceValue(source, selectIsAsking);
   const liveText = useSourceValue(source, activityText);
   const text = hasEnded ? '' : liveText;
   const startedAt = useSourceValue(source, selectStartedAt);
@@ -39,7 +41,7 @@ export function ActivityLine(props: ActivityLineProps) {
         <span>Last known: {text}</span>
       ) : isRunning ? (
         <span className="activity-now">
-          <span className="spinner" aria-hidden="true" />
+          {!isAsking && <span className="spinner" aria-hidden="true" />}
           {text}
           {startedAt !== undefined && !isPast && <Since at={startedAt} />}
         </span>

@@ -116,8 +116,8 @@ export interface TaskHandle {
   /** Withdraws a message that the agent loop has not received yet. `key` is the key that `send` returned. */
   withdraw(key: string, options?: CommandOptions): Promise<Sent>;
   /**
-   * Starts another run of an agent loop without a new message, after a run that failed or was stopped. The
-   * server refuses it in other states. Two clients that retry the same run cause one retry.
+   * Starts another run of an agent loop without a new message, after a run that failed. The server
+   * refuses it in other states. Two clients that retry the same run cause one retry.
    */
   retry(options?: CommandOptions): Promise<Sent>;
   /** Approves a call that waits for an answer. */

@@ -177,8 +177,10 @@ export class LiveTask implements TaskHandle {
     return sent;
   }
 
-  retry(options: CommandOptions = {}): Promise<Sent> {
-    return this.#commands.retry(options);
+  async retry(options: CommandOptions = {}): Promise<Sent> {
+    const sent = await this.#commands.retry(options);
+    if (this.#store.connection.state === 'ended') this.reconnect();
+    return sent;
   }
 
   withdraw(key: string, options: CommandOptions = {}): Promise<Sent> {

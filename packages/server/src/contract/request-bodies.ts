@@ -190,7 +190,7 @@ const commands = [
     output: jsonValueSchema.optional(),
     error: z.string().max(65_536).optional(),
   }),
-  /** Another run without a new message, after a run that failed or was stopped. */
+  /** Another run without a new message, after a run that failed. */
   closedObject({ type: z.literal('retry') }),
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),

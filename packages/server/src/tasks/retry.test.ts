@@ -11,6 +11,8 @@ const fails: ScriptEntry = {
   fault: { type: 'error', after: 0, error: 'auth' },
 };
 
+const item = { id: 'late', kind: 'user', parts: [{ kind: 'text', text: 'Sure?' }] };
+
 async function failedTask(script: readonly ScriptEntry[]) {
   const provider = scriptedProvider(script);
   const harness = await createTaskHarness((log: Log): readonly LoopAgent[] => [
@@ -33,6 +35,18 @@ test('22.9: a failed run can be retried in place, without a second message', asy
   expect(second).toEqual(first);
   await expect(retry()).rejects.toMatchObject({ code: 'bad_state' });
   expect(provider.requests).toHaveLength(2);
+});
+
+test('22.9: a retry answers messages that wait for the agent, once', async () => {
+  const { harness, id, provider, isIdle, retry } = await failedTask([fails, 'Yes.', 'Too much']);
+  // A stopped task does not read the message yet.
+  await harness.service.tasks.change(id, 'interrupt');
+  const message = { type: 'message', when: 'follow_up', items: [item] };
+  await harness.log.submit(sessionId(id), message as never, 'late');
+  await retry();
+  await eventually(async () => provider.requests.length > 1 && (await isIdle()));
+  const texts = textsOf(await harness.messages(id));
+  expect(texts).toEqual(['Will it rain?', 'Sure?', 'Yes.']);
 });
 
 test('22.9: a retry that fails can be retried again', async () => {

@@ -293,7 +293,7 @@ async function resolveCommand(
 
 /**
  * Returns the key of the command that retries the last run. It is the same for each request, so that two
- * clients cause one retry. Throws `bad_state` if the last run did not fail and was not stopped.
+ * clients cause one retry. Throws `bad_state` if the last run did not fail.
  */
 async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<string> {
   const read = () => digestCacheFor(log).read(sessionId(taskId));
@@ -304,9 +304,8 @@ async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<s
     digest = await read();
   }
   const { stop, stoppedAt, runSince } = digest.state;
-  const isFailed = stop?.reason === 'error' || stop?.reason === 'aborted';
-  if (isFailed && runSince === undefined) return `retry:${stoppedAt}`;
-  const message = `Cannot retry the last run of task ${taskId}: it did not fail and was not stopped. Send a message`;
+  if (stop?.reason === 'error' && runSince === undefined) return `retry:${stoppedAt}`;
+  const message = `Cannot retry the last run of task ${taskId}: it did not fail. Send a message`;
   throw new ServerError('bad_state', message, { task: taskId });
 }
 

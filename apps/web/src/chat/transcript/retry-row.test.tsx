@@ -1,7 +1,6 @@
-import type { Task } from '@millrace/client';
+import type { Task, TaskStatus } from '@millrace/client';
 import { type DraftRecord, runId, type Stop } from '@millrace/core';
 import { expect, test } from 'vitest';
-import type { ListedTask } from '../../server/directory.ts';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
 import { GrowingSource } from '../../testing/growing-source.ts';
@@ -13,7 +12,7 @@ const run = (stop: Stop): readonly DraftRecord[] => [
   factDraft({ type: 'run_finished', runId: runId('r1'), stop }, 1, 1),
 ];
 
-async function renderRow(drafts: readonly DraftRecord[], task: ListedTask = loopTask('s')) {
+async function renderRow(drafts: readonly DraftRecord[], status: TaskStatus = 'FAILED') {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
   const { RetryRow } = await import('./retry-row.tsx');
@@ -25,9 +24,11 @@ async function renderRow(drafts: readonly DraftRecord[], task: ListedTask = loop
     retries.push('retry');
     return Promise.reject(new Error('No room'));
   };
-  const snapshot = { connection: { state: 'live' }, task: { id: 's', status: 'RUNNING' } as Task };
+  // The stream of a failed task ends.
+  const connection = { state: 'ended', reason: 'over' };
+  const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot, retry } });
-  const { app } = fakeApp({ tasks: [task] });
+  const { app } = fakeApp({ tasks: [loopTask('s')] });
   await page.render(
     <AppContext value={app}>
       <RetryRow live={live as unknown as LiveSource} />
@@ -44,13 +45,14 @@ test('22.9: a failed run has a button that retries it, and shows why that failed
   expect(page.find('[role=alert]').textContent).toBe('No room');
 });
 
-test('a stopped run can be continued', async () => {
-  const { page } = await renderRow(run({ reason: 'aborted' }));
-  expect(page.text()).toContain('Continue');
+test('a closed session has no such button', async () => {
+  const { page } = await renderRow(run({ reason: 'error' }), 'CANCELED');
+  expect(page.findAll('button')).toEqual([]);
 });
 
 test.each([
   ['a finished run', run({ reason: 'stop' })],
+  ['a stopped run', run({ reason: 'aborted' })],
   ['a run in progress', run({ reason: 'error' }).slice(0, 1)],
   ['a session without a run', []],
 ])('%s has no such button', async (_, drafts) => {

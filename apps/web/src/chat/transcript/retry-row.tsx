@@ -1,29 +1,30 @@
 import { useState } from 'react';
 import { useApp, useListedTask } from '../../app/app-context.ts';
+import { isClosed } from '../../app/task-text.ts';
 import { Button } from '../../design/button.tsx';
 import { RetryIcon } from '../../design/icons.tsx';
 import { errorText } from '../../server/api.ts';
 import { useOutgoingMessages } from '../composer/outbox-view.tsx';
 import { type ChatSource, isUnfinished, useSourceValue } from '../state/chat-source.ts';
 import type { LiveSource } from '../state/live-source.ts';
-import { useHasEnded } from '../state/use-live.ts';
+import { useTaskRow } from '../state/use-live.ts';
 
 /**
- * A button after a run that failed or was stopped. An agent loop continues the conversation as it
- * is. Another agent gets the last message again.
+ * A button after a run that failed. An agent loop sends its last request again. Another agent gets
+ * the last message again.
  */
 export function RetryRow({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
   const [isSent, setSent] = useState(false);
   const [error, setError] = useState<string>();
-  const label = useSourceValue(live, retryLabel);
-  const hasEnded = useHasEnded(live);
+  const canRetry = useSourceValue(live, isFailed);
+  const { status } = useTaskRow(live) ?? {};
   const agent = useListedTask(live.id)?.agents?.[0];
   const isSending = useOutgoingMessages(live.id).length > 0;
-  if (label === undefined || hasEnded || isSending || agent === undefined) return null;
+  if (!canRetry || isClosed(status) || isSending || agent === undefined) return null;
   const isLoop = agent.registration_metadata?.['kind'] === 'loop';
   const text = lastMessage(live);
-  if (!isLoop && (text === '' || label === 'Continue')) return null;
+  if (!isLoop && text === '') return null;
   const retry = () => {
     setError(undefined);
     if (!isLoop) return void outbox.add(live.id, text, 'follow_up');
@@ -36,24 +37,15 @@ export function RetryRow({ live }: { readonly live: LiveSource }) {
   return (
     <div className="retry-row">
       <Button size="small" disabled={isSent} onClick={retry}>
-        <RetryIcon /> {label}
+        <RetryIcon /> Retry
       </Button>
       {error !== undefined && <span role="alert">{error}</span>}
     </div>
   );
 }
 
-/** Returns the text of the button. Returns undefined if there is nothing to retry. */
-function retryLabel(source: ChatSource): 'Retry' | 'Continue' | undefined {
-  if (isUnfinished(source)) return undefined;
-  switch (source.facts.lastStop?.reason) {
-    case 'error':
-      return 'Retry';
-    case 'aborted':
-      return 'Continue';
-    default:
-      return undefined;
-  }
+function isFailed(source: ChatSource): boolean {
+  return source.facts.lastStop?.reason === 'error' && !isUnfinished(source);
 }
 
 /** Returns the text of the last message of the user. */

@@ -42,7 +42,8 @@ export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
     case 'retry':
-      // A message without items starts a run that continues with the conversation as it is.
+      // After an error, a run without new items sends the request again. If messages wait in the queue,
+      // the run answers those instead.
       return { type: 'message', when: 'follow_up', items: [] };
     case 'approve': {
       const { type, tool_call_id: toolCallId, by, input, until } = command;
