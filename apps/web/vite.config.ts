@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from 'vite';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [react(), notices()],
+  plugins: [react(), onlyWoff2(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   build: {
     outDir: 'dist',
@@ -17,6 +17,18 @@ export default defineConfig({
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
+
+/** Removes older formats of fonts from style sheets, because all supported browsers read WOFF2. */
+function onlyWoff2(): Plugin {
+  return {
+    name: 'only-woff2',
+    enforce: 'pre',
+    transform: (code, id) =>
+      /\/katex\/.+\.css$/.test(id)
+        ? code.replaceAll(/,url\([^)]+\.(?:woff|ttf)\) format\("(?:woff|truetype)"\)/g, '')
+        : undefined,
+  };
+}
 
 /** Adds the license notices of all packages in the page to the build. */
 function notices(): Plugin {

@@ -98,7 +98,7 @@ function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
         (name.endsWith('href') && !/^(?:https?:|mailto:|blob:http:\\/\\/127\\.|\\/(?:$|app\\/))/.test(value)) ||
         (name === 'style' && /url|fixed/.test(value));
       const isOwn = !/^(?:SCRIPT|IFRAME|OBJECT|EMBED|BASE|LINK|META|STYLE|FORM|TEMPLATE|MATH)$/.test(element.tagName)
-        || element.matches('form.composer, form.approval-form');
+        || element.matches('form.composer, form.approval-form, .math .katex-mathml math');
       return [...own.filter(isBad).map(({ name, value }) => element.tagName + ' ' + name + '=' + value),
         ...(isOwn ? [] : [element.tagName])];
     })`);
