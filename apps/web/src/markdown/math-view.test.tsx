@@ -37,7 +37,9 @@ test('a hostile formula creates no link, no image, no id, no foreign class and n
       const isBad = (name: string) => /^on|href|src|^id$|^data-/.test(name);
       expect(names.filter(isBad), text).toEqual([]);
       expect(element.className, text).not.toMatch(/dialog/);
-      expect(element.getAttribute('style') ?? '', text).not.toMatch(/url|fixed|(?<![.\d])\d{3,}[.\d]*em/);
+      expect(element.getAttribute('style') ?? '', text).not.toMatch(
+        /url|fixed|(?<![.\d])\d{3,}[.\d]*em/,
+      );
     }
   }
 });
