@@ -66,7 +66,7 @@ test.for([
   ['line ends', `sed -n '${'\n'.repeat(9900)}x' a`],
   ['an open pattern', `sed -n 's/${'a\\\\'.repeat(3300)}' a`],
   ['delimiters', `sed -n 's/a/${'/'.repeat(9900)}w' a`],
-])('18.100: a script of sed with many %s does not keep the process busy', ([, line]) => {
+] as const)('18.100: a script of sed with many %s does not keep the process busy', ([, line]) => {
   expect(endsByItself(() => isReadOnlyLine(line))).toBe(false);
 });
 
