@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endsByItself } from '../../testing/ends-by-itself.ts';
+import { endsByItself } from '../../../../core/src/testing/ends-by-itself.ts';
 import { isReadOnlyLine } from './read-only-line.ts';
 
 test.for([
