@@ -8,10 +8,10 @@ import { isHarmlessChange, isHarmlessGitConfig, remotesOf } from './git-config.t
 import { readGitSettings } from './read-git-settings.ts';
 import { RepositorySearch } from './repositories/repository-search.ts';
 
-// A repository has settings of almost one megabyte. They are read before each command, and when the user
+// A repository has very long settings. They are read before each command, and when the user
 // types `@`. While they are read, the terminal accepts no keys, not even Ctrl-C.
 
-const long = (text: string) => text.repeat(Math.floor(900_000 / text.length));
+const long = (text: string) => text.repeat(Math.floor(150_000 / text.length));
 
 const hostile: readonly (readonly [what: string, config: string])[] = [
   ['spaces before a backslash', `[core]\nbare =${long(' ')}\\x\n`],
