@@ -47,8 +47,8 @@ function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly strin
 const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
 
 /**
- * Returns the folders of the terminal agent, if variables put them at other places than usual. Whoever
- * changes the settings in them gives approvals, and the sessions in them contain everything that was said.
+ * Returns the folders of the terminal agent, if variables put them at other places than usual. The
+ * settings in them contain approvals, and the sessions in them contain all messages.
  */
 function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): readonly string[] {
   const folders = [XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].map((folder) => folder ?? '');

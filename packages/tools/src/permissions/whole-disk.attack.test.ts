@@ -17,7 +17,7 @@ test.for([
   '/proc/self/environ',
   'proc/1/environ',
   '/proc/1/task/1/environ',
-  '/proc/self/root/root/x',
+  '/proc/self/root/srv/x',
   '/run/secrets/password',
   '/var/run/secrets/kubernetes.io/serviceaccount/token',
   '/dev/mem',
