@@ -17,7 +17,7 @@ test.for([
   '/proc/self/environ',
   'proc/1/environ',
   '/proc/1/task/1/environ',
-  '/proc/self/root/srv/x',
+  '/proc/self/cwd/x',
   '/run/secrets/password',
   '/var/run/secrets/kubernetes.io/serviceaccount/token',
   '/dev/mem',
