@@ -34,6 +34,20 @@ function gated(script: readonly string[], ...released: readonly Promise<void>[])
   });
 }
 
+/**
+ * Resolves when the server has handled the end of the run. All stores are in memory, so this takes only
+ * a few rounds of the event loop after the lease was returned.
+ */
+async function runHandled({ log }: TaskHarness, id: string): Promise<void> {
+  await eventually(async () => (await log.info(sessionId(id)))?.lease === undefined);
+  for (let rounds = 0; rounds < 10; rounds++) await nextRound();
+}
+
+async function runsIn({ log }: TaskHarness, id: string): Promise<number> {
+  const { records } = await log.read(sessionId(id));
+  return records.filter(({ fact }) => fact?.type === 'run_started').length;
+}
+
 describe('21: a repeat that starts before its message is stored, and continues', () => {
   /** A log whose second lookup of a key is answered late. */
   function lateLookup() {
@@ -69,11 +83,14 @@ describe('21: a repeat that starts before its message is stored, and continues',
   }
 
   test('21: after the end of the run returns the answer', async () => {
-    const { first, again, go } = await sendTwice(scriptedProvider(['Hello', 'Twice']));
+    const { harness, id, first, again, go } = await sendTwice(scriptedProvider(['Hello', 'Twice']));
     const messages = await first.messages();
     expect(textsOf(messages)).toEqual(['Hello']);
+    await runHandled(harness, id);
     go();
     expect(await (await again).messages()).toEqual(messages);
+    await runHandled(harness, id);
+    expect(await runsIn(harness, id)).toBe(1);
   });
 
   test('21: after the message was consumed returns the answer', async () => {
@@ -105,15 +122,6 @@ describe('21: a message that is stored after the previous run has ended', () => 
         : append(),
     );
     return { log, control };
-  }
-
-  /**
-   * Resolves when the server has handled the end of the run. All stores are in memory, so this takes only
-   * a few rounds of the event loop after the lease was returned.
-   */
-  async function runHandled({ log }: TaskHarness, id: string): Promise<void> {
-    await eventually(async () => (await log.info(sessionId(id)))?.lease === undefined);
-    for (let rounds = 0; rounds < 10; rounds++) await nextRound();
   }
 
   /** Sends two messages. The second one is stored only when `store` is called. */
@@ -158,4 +166,19 @@ describe('21: a message that is stored after the previous run has ended', () => 
     go.store();
     expect(textsOf(await (await second).messages())).toEqual(['Two']);
   });
+});
+
+test('21: a command that is repeated after its run starts no run and does not resume the task', async () => {
+  const harness = await createTaskHarness((log) => looping(scriptedProvider(['One', 'Two']), log));
+  const { tasks } = harness.service;
+  const { id } = await harness.newTask('looper');
+  const submit = () => tasks.submit(id, { type: 'message', content: userText('Hi') }, { key: 'k' });
+  const { offset } = await submit();
+  await eventually(async () => textsOf(await harness.messages(id)).includes('One'));
+  await runHandled(harness, id);
+  await tasks.change(id, 'interrupt');
+  expect(await submit()).toEqual({ offset, is_repeat: true });
+  await runHandled(harness, id);
+  expect((await harness.task(id)).status).toBe('INTERRUPTED');
+  expect(await runsIn(harness, id)).toBe(1);
 });

@@ -173,6 +173,8 @@ export class LoopRunner {
     const json = { ...toLoopCommand(command, ids.item()), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
+    // The repeat of a command that an agent has read has no effect.
+    if (isRepeat && !(await this.#isUnread(task.id, key))) return { offset, is_repeat: true };
     // The command must be submitted before the status is set. A run that ends in another process does the
     // opposite. It sets its status first and then reads the log. Therefore, either that run finds the
     // command, or this code sees that the run has ended.
@@ -381,6 +383,11 @@ export class LoopRunner {
     const report = (error: unknown) =>
       onDiagnostic(`Task ${taskId}: cannot resume the run: ${errorReason(error)}`);
     clock.after(retryDelayMs, () => void retry().catch(report), { isIdle: true });
+  }
+
+  async #isUnread(taskId: string, key: string): Promise<boolean> {
+    const { commands } = await this.#openWork(taskId);
+    return commands.some((command) => command.key === key);
   }
 
   #openWork(taskId: string): Promise<OpenWork> {
