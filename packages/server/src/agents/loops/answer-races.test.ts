@@ -1,10 +1,11 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { createAgent } from '@millrace/agent';
-import { sessionId } from '@millrace/core';
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, LogError, memoryLog } from '@millrace/log';
 import { createProvider, type Provider } from '@millrace/providers';
-import { scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { withAppends, withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import {
@@ -25,7 +26,7 @@ async function keyed(harness: TaskHarness, task_id: string, text: string, key: s
 }
 
 /** A provider whose first answers wait until they are released, each for its own promise. */
-function gated(script: readonly string[], ...released: readonly Promise<void>[]): Provider {
+function gated(script: readonly ScriptEntry[], ...released: readonly Promise<void>[]): Provider {
   const provider = scriptedProvider(script);
   let requests = 0;
   return createProvider('gated', 'gated', async function* (request, context) {
@@ -181,4 +182,41 @@ test('21: a command that is repeated after its run starts no run and does not re
   await runHandled(harness, id);
   expect((await harness.task(id)).status).toBe('INTERRUPTED');
   expect(await runsIn(harness, id)).toBe(1);
+});
+
+test('21: an interrupt that is stored after a run has parked ends the run', async () => {
+  const held = Promise.withResolvers<void>();
+  const stored = memoryLog();
+  let aborts = 0;
+  const submit: Log['submit'] = async (session, command, key) => {
+    if (command['type'] === 'abort') {
+      aborts++;
+      await held.promise;
+    }
+    return stored.submit(session, command, key);
+  };
+  const log = withMethods(stored, { submit });
+  const look = defineTool({
+    ...{ name: 'look', description: 'Looks', input: z.object({}) },
+    execute: async () => 'It is there',
+  });
+  const call: Part = {
+    ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
+  };
+  const gate = Promise.withResolvers<void>();
+  const provider = gated([{ content: { parts: [call] } }, 'It is.'], gate.promise);
+  const asking = { approve: () => 'ask', whileAsking: 'park' } as const;
+  const agent = createAgent({ provider, log, tools: [look], ...asking });
+  const harness = await createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log });
+  const { id } = await harness.newTask('looper');
+  const answer = await harness.send('looper', id, 'Is it there?');
+  const interrupted = harness.service.tasks.change(id, 'interrupt');
+  await eventually(async () => aborts === 1);
+  gate.resolve();
+  await answer.messages();
+  await runHandled(harness, id);
+  held.resolve();
+  await interrupted;
+  await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
+  expect((await harness.task(id)).status).toBe('INTERRUPTED');
 });

@@ -14,7 +14,7 @@ import type { LoopAgent } from '../../contract/served-agent.ts';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
 import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
-import { traceJson } from '../../journal/journal-state.ts';
+import { type QueuedCommand, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
@@ -235,12 +235,12 @@ export class LoopRunner {
    */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
-    const session = sessionId(taskId);
-    if (this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId))) {
-      await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
-    } else {
-      const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
-      if (!isRunOpen && !isTurnOpen) return;
+    if (await this.#isDriven(taskId))
+      await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
+    // If the run ended while the abort was being stored, no run has read the abort.
+    if (!(await this.#isDriven(taskId))) {
+      const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
+      if (!isRunOpen && !isTurnOpen && !runnable.some(isAbort)) return;
       this.wake(taskId, agent, AbortSignal.abort(reason));
     }
     await raceTimeout(this.#untilIdle(taskId), clock, 2 * graceMs);
@@ -356,9 +356,13 @@ export class LoopRunner {
   ): Promise<void> {
     const { tasks } = this.#options;
     if (runnable.some(expectsAnswer)) return this.resume(taskId, agent);
-    if (runnable.some(({ command }) => command['type'] === 'abort'))
-      return this.wake(taskId, agent, AbortSignal.abort());
+    if (runnable.some(isAbort)) return this.wake(taskId, agent, AbortSignal.abort());
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
+  }
+
+  /** Returns whether a run of the task is active, in this process or in another one. */
+  async #isDriven(taskId: string): Promise<boolean> {
+    return this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId));
   }
 
   async #isLeasedElsewhere(taskId: string): Promise<boolean> {
@@ -395,6 +399,10 @@ export class LoopRunner {
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
+}
+
+function isAbort({ command }: QueuedCommand): boolean {
+  return command['type'] === 'abort';
 }
 
 /** Returns the error for a command that is on the log although the task's row could not be written. */
