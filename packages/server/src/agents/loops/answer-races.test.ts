@@ -205,8 +205,10 @@ test('21: an interrupt that is stored after a run has parked ends the run', asyn
   };
   const gate = Promise.withResolvers<void>();
   const provider = gated([{ content: { parts: [call] } }, 'It is.'], gate.promise);
-  const asking = { approve: () => 'ask', whileAsking: 'park' } as const;
-  const agent = createAgent({ provider, log, tools: [look], ...asking });
+  const agent = createAgent({
+    ...{ provider, log, tools: [look] },
+    ...{ approve: () => 'ask', whileAsking: 'park' },
+  });
   const harness = await createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log });
   const { id } = await harness.newTask('looper');
   const answer = await harness.send('looper', id, 'Is it there?');
