@@ -27,10 +27,13 @@ export class MillraceError<Code extends string = string> extends Error {
    * class with the same name among its classes.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    // biome-ignore lint/complexity/noThisInStatic: `this` is the class of the check, a subclass
+    const { name, prototype } = this;
+    if (typeof value !== 'object' || value === null) return false;
+    if (Object.prototype.isPrototypeOf.call(prototype, value)) return true;
     if (!isMillraceError(value)) return false;
     for (let at = Object.getPrototypeOf(value); at !== null; at = Object.getPrototypeOf(at))
-      if (at.constructor?.name === this.name) return true;
+      if (at.constructor?.name === name) return true;
     return false;
   }
 }
