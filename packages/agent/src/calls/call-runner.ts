@@ -10,7 +10,8 @@ import type {
 import { abort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { outputFor } from '../state/turn-calls.ts';
-import { CallDecisions, type DecidedCall, isRefusal } from './call-decisions.ts';
+import { type DecidedCall, isRefusal } from './approvals.ts';
+import { CallDecisions } from './call-decisions.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ClientCalls } from './client-call.ts';
 import { executeOnce } from './execution.ts';
