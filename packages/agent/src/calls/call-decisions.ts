@@ -5,13 +5,7 @@ import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall } from '../contract/tool.ts';
 import { isRepeatedCallId } from '../state/turn-calls.ts';
-import {
-  Approvals,
-  changedCallId,
-  refusal,
-  repeatedIdText,
-  type Verdict,
-} from './approvals.ts';
+import { Approvals, changedCallId, refusal, repeatedIdText, type Verdict } from './approvals.ts';
 import { prepareCall } from './prepare-call.ts';
 import type { Questions } from './questions.ts';
 import { denialText } from './tool-result.ts';

@@ -69,10 +69,7 @@ export class Questions {
    * Returns the record that asks the user about a call. If a guardrail changed the input of the call, the
    * question is about that input.
    */
-  #askedDraft(
-    { call }: CheckedToolCall,
-    { reason, rule, judged }: PolicyDecision,
-  ): DraftRecord {
+  #askedDraft({ call }: CheckedToolCall, { reason, rule, judged }: PolicyDecision): DraftRecord {
     const { toolCallId, name } = call;
     const { changed } = this.#calls.callState(call) ?? {};
     const why = { ...(reason !== undefined && { reason }), ...(rule !== undefined && { rule }) };
@@ -113,9 +110,7 @@ export class Questions {
     const allowed = await raceAbort(work, this.#stop);
     if (allowed === halted) return 'left';
     if (!allowed.ok) return refusal(allowed.code, allowed.message);
-    const deciding = isChanged
-      ? this.#changedDecision(allowed)
-      : this.#answeredDecision(allowed);
+    const deciding = isChanged ? this.#changedDecision(allowed) : this.#answeredDecision(allowed);
     const policy = await raceAbort(deciding, this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));

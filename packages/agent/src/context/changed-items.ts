@@ -1,4 +1,11 @@
-import { type Item, type ItemId, itemId, type JsonValue, type Part, type Source } from '@millrace/core';
+import {
+  type Item,
+  type ItemId,
+  itemId,
+  type JsonValue,
+  type Part,
+  type Source,
+} from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { isFullOutput } from '../calls/clipped-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';

@@ -13,8 +13,8 @@ import {
   type ToolCallPart,
   toItem,
 } from '@millrace/core';
-import { AnswerWaiter } from '../calls/questions.ts';
 import { prepareCall } from '../calls/prepare-call.ts';
+import { AnswerWaiter } from '../calls/questions.ts';
 import { denialText } from '../calls/tool-result.ts';
 import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';

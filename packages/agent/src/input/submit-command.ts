@@ -276,7 +276,6 @@ function alreadyDecided(
   return new AgentError('already_decided', message, place);
 }
 
-
 /** Reads the decision on a call from the log. Undefined if the log has no fact about the call. */
 async function readOutcome(
   log: Log,
