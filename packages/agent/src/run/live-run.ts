@@ -35,7 +35,7 @@ import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
-import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
+import { type DrivenSession, keepSession, openSession } from '../session/open-session.ts';
 import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
 import { runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -386,7 +386,11 @@ export class LiveRun implements Run {
     };
     const { name: agent } = this.#settings;
     const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
-    const again = (through: number) => refold(this.#settings.log, this.session, through);
+    // The code loads on demand, because redactions are rare.
+    const again = async (through: number) => {
+      const { refold } = await import('../session/reopen-session.ts');
+      return refold(this.#settings.log, this.session, through);
+    };
     const journal = new SessionJournal({
       ...{ driver, from, refold: again },
       ...{ observe, onRecord, onStep, agent },

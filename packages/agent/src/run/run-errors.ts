@@ -37,8 +37,3 @@ export function noOutput(agent: string): AgentError {
   const message = `Cannot get a value from agent ${agent}: it has no output schema. Pass output to createAgent`;
   return new AgentError('bad_option', message, { agent, option: 'output' });
 }
-
-export function outcomeUnknown(session: SessionId): AgentError {
-  const message = `Cannot continue session ${session} of the sub-agent: its log does not have it, and nobody knows what was done. Create the sub-agent with the log of its caller`;
-  return new AgentError('no_such_session', message, { session });
-}
