@@ -24,6 +24,9 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
+/** The tests use Chromium too, but they take much less CPU time with its headless shell. */
+const headlessShell = 'chromium-headless-shell';
+
 const frameworks = 'examples/frameworks';
 const langchain = 'examples/langchain';
 
@@ -49,8 +52,8 @@ const requirements: readonly Requirement[] = [
   {
     name: 'Chromium',
     for: 'tests of the web page in a browser',
-    isInstalled: () => succeeds('chromium', '--version'),
-    debian: 'chromium',
+    isInstalled: () => succeeds(headlessShell, '--version') || succeeds('chromium', '--version'),
+    debian: headlessShell,
   },
   {
     name: 'Postgres',
@@ -177,6 +180,9 @@ const missing = wanted.filter(({ isInstalled }) => !isInstalled());
 const packages = missing.flatMap(({ debian }) => debian ?? []);
 const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
+// Some systems have only Chromium itself, so this may fail.
+if (!isOnlyModels && canInstall && !succeeds(headlessShell, '--version'))
+  installFromDebian([headlessShell]);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
 if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
