@@ -60,7 +60,8 @@ export async function waitForDialog(terminal: TestTerminal): Promise<string> {
 
 const readyHint = /y approves|Choose an answer/;
 
-function secondsOf(screen: string): number {
+/** Returns for how many seconds the dialog on the screen has been waiting. */
+export function secondsOf(screen: string): number {
   const [, minutes = '0', seconds = '0'] =
     /waiting for your answer · (?:(\d+) min )?([\d.]+) s/.exec(screen) ?? [];
   return 60 * Number(minutes) + Number(seconds);
