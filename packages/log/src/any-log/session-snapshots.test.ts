@@ -3,7 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { emptyState, foldBatch, type LogRecord, sessionId, toArray } from '@millrace/core';
+import {
+  attemptOf,
+  emptyState,
+  foldBatch,
+  isCut,
+  type LogRecord,
+  sessionId,
+  toArray,
+} from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
@@ -281,6 +289,29 @@ describe('21.F: stored snapshots', () => {
     const other = { ...late, through: state.through + 1, incarnation: 'x' };
     expect(await log.snapshots?.write(session, { ...other, parts })).toBe(false);
     expect(rowsIn(path)).toBe(0);
+    await log.close();
+  });
+
+  test('21.F: without old items are not used if a later record changes one of these items', async () => {
+    const log = sqliteLog({ path: newPath() });
+    const states = newProcess(log);
+    for (const first of [1, 31, 61]) {
+      await appendTurns(log, first, 30);
+      await states.load(session, turnFold);
+    }
+    const { state: before } = await states.load(session);
+    expect(isCut((await newProcess(log).load(session, turnFold)).state.items)).toBe(true);
+    const old = toArray(before.items).find(({ turn }) => turn === 5);
+    const partId = old?.parts[0]?.id ?? expect.fail();
+    const driver = await log.open(session, { from: before.through });
+    const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+    await driver.append([{ ...attemptOf(partId), delta }]);
+    await driver.release();
+    for (const process of [states, newProcess(log)]) {
+      expect((await process.load(session, turnFold)).value.last).toBe(90);
+      expect(plain((await process.load(session)).state)).toEqual(await foldOfRecords(log));
+    }
+    expect(plain((await newProcess(log).load(session)).state)).toEqual(await foldOfRecords(log));
     await log.close();
   });
 

@@ -16,6 +16,7 @@ import {
 import {
   type Clock,
   type Driver,
+  type LoadedSession,
   type Log,
   LogError,
   type SessionFold,
@@ -69,19 +70,23 @@ const journalFold: SessionFold<JournalState> = {
   apply: foldJournal,
   stored: {
     name: 'journal',
-    version: 1,
-    // The journal needs only the items of the last turn. Only readers of messages need older items.
-    needs: ({ lastTurn }, { turn, finished }) =>
-      finished === undefined || (turn > 0 && turn >= lastTurn),
+    version: 2,
+    // The journal needs only the items of the last turn, and streams those of the last run. Only readers of
+    // messages need older items.
+    needs: ({ lastTurn, runId }, { turn, run, finished }) =>
+      finished === undefined || (turn > 0 && turn >= lastTurn) || (run !== undefined && run === runId),
   },
 };
 
 /**
- * Loads the state of a session for work on its last turn. Older items may be missing. The cost is therefore
- * the same for long and short sessions.
+ * Loads the state of a session for work on its last run. Items of earlier runs may be missing. The cost is
+ * therefore the same for long and short sessions.
  */
-export async function loadRecentState(log: Log, session: SessionId): Promise<FoldState> {
-  return (await sessionStates(log).load(session, journalFold)).state;
+export function loadRecentState(
+  log: Log,
+  session: SessionId,
+): Promise<Pick<LoadedSession<JournalState>, 'state' | 'incarnation'>> {
+  return sessionStates(log).load(session, journalFold);
 }
 
 /** The default of `idleMs`. It is short, because other servers with the same store may wait for the lease. */
