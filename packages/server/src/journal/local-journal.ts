@@ -330,7 +330,9 @@ export class LocalJournal implements TaskJournal {
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});
-      throw error;
+      if (this.#incarnation !== undefined) throw error;
+      // The journal was reset. It has all items after the session was read again.
+      return this.#open();
     }
   }
 
@@ -343,6 +345,8 @@ export class LocalJournal implements TaskJournal {
     }
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
+    // The batch may change an old item that was not loaded. The session is then read again.
+    if (isCut(this.#folder.state.items)) this.#restart();
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
     throw new LogError('corrupt', message, { session: this.taskId, offset: through });
   }
@@ -356,10 +360,12 @@ export class LocalJournal implements TaskJournal {
       await this.append([]);
       return;
     }
+    const known = this.#incarnation;
     try {
       await this.#readNew();
     } catch (error) {
-      if (!this.#restartIfRewound(error)) throw error;
+      const wasRestarted = known !== undefined && this.#incarnation === undefined;
+      if (!wasRestarted && !this.#restartIfRewound(error)) throw error;
       await this.#readNew();
     }
   }
@@ -396,11 +402,16 @@ export class LocalJournal implements TaskJournal {
    */
   #restartIfRewound(error: unknown): boolean {
     if (!isMillraceError(error) || error.code !== 'rewound') return false;
+    this.#restart();
+    return true;
+  }
+
+  /** Resets the journal, so that it reads the session again. */
+  #restart(): void {
     sessionStates(this.#options.log).forget(this.#session);
     this.#folder = new Folder(this.#session);
     this.#state = emptyJournalState;
     this.#incarnation = undefined;
-    return true;
   }
 
   /** Keeps the state in memory for the next journal of the task. */
