@@ -47,7 +47,7 @@ test('21.F: a long task continues on all servers after an old message was edited
     return result;
   };
   // Both servers keep a state without the old items.
-  for (let message = 0; message < 40; message++) await send(first);
+  for (let message = 0; message < 70; message++) await send(first);
   await send(second);
   await send(first);
   const oldest = await first(`/messages?task_id=${task_id}&limit=1&order_direction=asc`, 'GET');
