@@ -166,6 +166,11 @@ export interface UiStreamOptions {
   readonly messageId?: string | undefined;
   /** Further headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Returns the text that `useChat` gets as `error.message` if the run fails. If the function throws, the
+   * default text is sent. Default: `The run ended with an error`, with the error code.
+   */
+  readonly onError?: ((error: ErrorInfo) => string) | undefined;
 }
 
 /**
@@ -190,7 +195,8 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   readonly id: RunId;
   /**
    * The events of the run. Each iteration starts at the run's first record, even if it begins late, and
-   * ends with the run.
+   * ends with the run. If this call first ends an earlier run that a crash interrupted, the events contain
+   * only the questions of that run: `approval_asked`, `approval_answered` and `tool_output_asked`.
    */
   readonly events: AsyncIterable<RunEvent<Live, Tools>>;
   /**
@@ -217,7 +223,8 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    * Returns a response with the run as one message of the AI SDK's UI message stream, version 1, for
    * `useChat`. The stream ends with the run, or when the run waits for an approval or for a tool that the
    * client runs. A client that disconnects does not stop the run. To stop it, pass `signal:
-   * request.signal` to `agent.run`.
+   * request.signal` to `agent.run`. If an earlier run waits for the client and this run cannot start
+   * before the answer, the stream has the message of that earlier run.
    */
   toUIMessageStreamResponse(options?: UiStreamOptions): Response;
   /** Resolves with the text of the last answer. Rejects with a `RunError` if the run did not finish. */

@@ -106,6 +106,13 @@ export class LiveRun implements Run {
   #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
+  /** The offset after which the run's own records begin. Undefined while an earlier run is ended. */
+  #begins: number | undefined;
+  /**
+   * Resolves with the state of the opened session when `#begins` has its value. Undefined if the run could
+   * not start.
+   */
+  readonly #begun: PromiseWithResolvers<FoldState | undefined> = Promise.withResolvers();
   /** The ids of the calls whose answers were already queued when the session was opened. */
   #answered: readonly string[] = [];
   /** True if this agent has an `output` schema, or an agent that it can hand off to. */
@@ -158,13 +165,13 @@ export class LiveRun implements Run {
   #source(): RunEventSource {
     const { log } = this.#settings;
     const through = () => this.#through;
-    const initialState = this.#opened.promise.then(({ before }) => before);
-    initialState.catch(() => {});
+    const initialState = this.#begun.promise;
+    const begins = () => this.#begins;
     const answered = () => this.#answered;
     const parks = () => this.#parks();
     const hasOutput = () => this.#hasOutput;
     const ended = this.#ended.signal;
-    return { log, initialState, ended, through, answered, parks, hasOutput };
+    return { log, initialState, begins, ended, through, answered, parks, hasOutput };
   }
 
   async text(): Promise<string> {
@@ -231,6 +238,7 @@ export class LiveRun implements Run {
       result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
+      this.#begun.resolve(undefined);
       result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
@@ -265,7 +273,7 @@ export class LiveRun implements Run {
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
       isCallAnswer(command) ? command.toolCallId : [],
     );
-    this.#opened.resolve({ before: opened, journal });
+    this.#opened.resolve({ journal });
     const leave = await this.#watchAbortSignal();
     const listening = this.#receiveForeignRecords(journal);
     try {
@@ -277,6 +285,10 @@ export class LiveRun implements Run {
         ...{ context, loop, stale, newItems, isContinued, joinsOpenRun, trace },
         commands: this.#commands,
         newId: this.id,
+        onBegin: (through) => {
+          this.#begins = through;
+          this.#begun.resolve(opened);
+        },
         onOpenRun: (id) => {
           this.#id = id;
         },
@@ -443,7 +455,5 @@ export class LiveRun implements Run {
 
 /** The opened session of a run. */
 interface OpenedSession {
-  /** The state of the session before the run. */
-  readonly before: FoldState;
   readonly journal: SessionJournal;
 }

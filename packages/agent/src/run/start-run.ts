@@ -22,13 +22,18 @@ interface RunStart {
   readonly newItems: readonly Item[];
   /** Queued aborts that were for an earlier run. */
   readonly stale: readonly QueuedCommand[];
-  /** True if this is the run of a sub-agent that continues in its session. */
+  /** True if this is the run of a sub-agent whose session an earlier process or run has started. */
   readonly isContinued: boolean;
   /** If true, the input joins an open run that is between turns. */
   readonly joinsOpenRun: boolean;
   readonly trace: TraceContext | undefined;
   /** The id of the run if it is a new one. */
   readonly newId: RunId;
+  /**
+   * Called when the run's own records begin. If an earlier run has to be ended first, it is called before
+   * that without an offset.
+   */
+  readonly onBegin: (through?: number) => void;
   /** Called with the id of the open run if the session has one. It then continues. */
   readonly onOpenRun: (id: RunId) => void;
 }
@@ -40,6 +45,7 @@ interface RunStart {
 export async function startRun(start: RunStart): Promise<void> {
   const { loop, commands, newItems, isContinued, joinsOpenRun, trace } = start;
   const { journal, settings, phase } = start.context;
+  const { through: opened } = journal.state;
   await assertNewIds(start.context, settings, newItems);
   // The caller of a sub-agent needs a complete answer.
   await recover(journal, start.stale, isContinued ? 'retry' : settings.onInterrupted);
@@ -48,7 +54,11 @@ export async function startRun(start: RunStart): Promise<void> {
   const isNew = newItems.length > 0 && !mayJoin;
   const hasCommands = journal.loop.commands.length > 0;
   const isAwaited = isNew || (isKept && hasCommands);
-  if (journal.loop.run !== undefined && isAwaited) await loop.drive();
+  if (journal.loop.run !== undefined && isAwaited) {
+    start.onBegin();
+    await loop.drive();
+    start.onBegin(journal.state.through);
+  } else start.onBegin(opened);
   const { run, turn } = journal.loop;
   if (run !== undefined) start.onOpenRun(run.id);
   // Input that arrives while a call waits for an approval is answered after the call.

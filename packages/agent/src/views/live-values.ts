@@ -1,4 +1,4 @@
-import { type AgentEvent, type PartId, PartialJson } from '@millrace/core';
+import { type AgentEvent, agentEvents, type PartId, PartialJson, type View } from '@millrace/core';
 
 interface LiveValue {
   readonly json: PartialJson;
@@ -13,11 +13,21 @@ interface LiveValue {
  */
 const reportedShare = 256;
 
+/** Returns the view that converts records to events, with the values of structured output as it streams. */
+export function liveEvents(): View<AgentEvent> {
+  const live = new LiveValues();
+  return (before, record, after) => {
+    const events: AgentEvent[] = [];
+    for (const event of agentEvents(before, record, after)) live.add(event, events);
+    return events;
+  };
+}
+
 /**
  * Adds `structured_updated` events to the events of a run while structured output streams as JSON text.
  * The text is parsed once, as it arrives. The last event of a part has its final value.
  */
-export class LiveValues {
+class LiveValues {
   readonly #open = new Map<PartId, LiveValue>();
 
   /** Adds the event to the list, and the updates that it causes. */

@@ -10,6 +10,8 @@ import { AgentError } from '../contract/agent-error.ts';
  *
  * - A message that the user sent during an answer is a part of that answer, and a call that waits for
  *   an approval has its question.
+ * - A message that is still queued comes last, for example one that was sent while a call waits. When a
+ *   run takes the message, it is at its place in the conversation.
  * - If a run is open, its message has what is on the log so far.
  * - A session that does not exist has no messages.
  *

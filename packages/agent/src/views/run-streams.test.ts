@@ -226,6 +226,26 @@ describe('toUIMessageStreamResponse', () => {
     expect((await show(failed.toUIMessageStreamResponse())).errors).toHaveLength(1);
   });
 
+  test('31.S3: sends the text that onError returns instead of the error code', async () => {
+    const fault = { type: 'error', after: 0, error: 'auth' } as const;
+    const run = start([{ content: { parts: ['No'] }, fault }]).run('Hello');
+    const codes: string[] = [];
+    const onError = ({ code }: { readonly code: string }) => {
+      codes.push(code);
+      return 'Please try again later.';
+    };
+    const { errors } = await show(run.toUIMessageStreamResponse({ onError }));
+    const { error } = await run.result;
+    expect([errors, codes]).toEqual([['Error: Please try again later.'], [error?.code]]);
+    const fine = await show(start().run('Hello').toUIMessageStreamResponse({ onError }));
+    expect([fine.errors, codes.length]).toEqual([[], 1]);
+    const fails = () => {
+      throw new Error('Secret');
+    };
+    const failed = await show(run.toUIMessageStreamResponse({ onError: fails }));
+    expect(failed.errors).toEqual([expect.stringContaining('The run ended with an error')]);
+  });
+
   test('refuses unknown options', () => {
     const run = start().run('Will it rain?');
     const options = { mesageId: 'm' };

@@ -22,12 +22,13 @@ function uiResponse(
   result: Promise<RunResult>,
   options: UiStreamOptions = {},
 ): Response {
-  assertKnownOptions('toUIMessageStreamResponse', options, { messageId: true, headers: true });
-  const { messageId, headers } = options;
+  assertKnownOptions('toUIMessageStreamResponse', options, {
+    ...{ messageId: true, headers: true, onError: true },
+  });
   const body = toByteStream((code, left) =>
-    code.uiMessageFrames({ ...source, left }, result, messageId),
+    code.uiMessageFrames({ ...source, left }, result, options),
   );
-  return new Response(body, { headers: { ...headers, ...uiHeaders } });
+  return new Response(body, { headers: { ...options.headers, ...uiHeaders } });
 }
 
 type FrameCode = typeof import('./stream-frames.ts');

@@ -31,8 +31,16 @@ import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typ
 /** The log and the values that the views of a run depend on. */
 export interface RunEventSource {
   readonly log: Log;
-  /** The session state before the run. Rejects if the run could not start. */
-  readonly initialState: Promise<FoldState>;
+  /**
+   * The session state when the session was opened. It resolves when `begins` has its value. Rejects, or
+   * resolves with undefined, if the run could not start.
+   */
+  readonly initialState: Promise<FoldState | undefined>;
+  /**
+   * Returns the offset after which the run's own records begin. Undefined while the call still ends an
+   * earlier run that was interrupted. Default: the offset of `initialState`.
+   */
+  readonly begins?: (() => number | undefined) | undefined;
   /**
    * Returns the ids of the calls that were answered before the run, in commands that were still queued.
    */
@@ -52,9 +60,17 @@ export interface RunEventSource {
   readonly left?: AbortSignal | undefined;
 }
 
-/** Returns the events of a run from its first record on, for one reader. */
+/**
+ * Returns the events of a run from its first record on, for one reader. If the call first ends an earlier
+ * run, the questions of that run come before them. Otherwise nobody could answer these questions.
+ */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
-  return runView(source, () => eventView(source));
+  return runView(source, async ({ through }) => {
+    const view = await eventView(source);
+    if (source.begins === undefined || source.begins() === through) return view;
+    const { withoutEarlierRun } = await import('./earlier-run.ts');
+    return withoutEarlierRun(source, view);
+  });
 }
 
 /**
@@ -63,28 +79,22 @@ export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
  */
 async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent>> {
   if (hasOutput?.() === false) return agentEvents;
-  const { LiveValues } = await import('./live-values.ts');
-  const live = new LiveValues();
-  return (before, record, after) => {
-    const events: AgentEvent[] = [];
-    for (const event of agentEvents(before, record, after)) live.add(event, events);
-    return events;
-  };
+  return (await import('./live-values.ts')).liveEvents();
 }
 
 /**
- * Returns the events of a view, from the run's first record on, for one reader. The reader may start late
- * and read slowly. `createView` is called when the run has started. `prepare` can change the records of a
+ * Returns the events of a view, from the initial state on, for one reader. The reader may start late and
+ * read slowly. `createView` is called with the initial state. `prepare` can change the records of a
  * batch before they are folded.
  */
 export async function* runView<Event>(
   { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
-  createView: () => View<Event> | Promise<View<Event>>,
+  createView: (initial: FoldState) => View<Event> | Promise<View<Event>>,
   prepare: (batch: Batch) => Batch = (batch) => batch,
 ): AsyncGenerator<Event> {
   const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
-  const view = await createView();
+  const view = await createView(before);
   const { session, through: from } = before;
   const folder = new Folder(before);
   const own = (batch: Batch) => prepare(ended.aborted ? cutBatch(batch, through()) : batch);

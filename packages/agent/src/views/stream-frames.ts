@@ -22,7 +22,8 @@ import {
   uiDone,
   waitsForClient,
 } from '@millrace/core/streams';
-import type { RunResult } from '../contract/run.ts';
+import type { RunResult, UiStreamOptions } from '../contract/run.ts';
+import { endsEarlierRun, isOwn } from './earlier-run.ts';
 import { type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
@@ -56,11 +57,28 @@ export async function* eventFrames(
 export async function* uiMessageFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
-  messageId: string | undefined,
+  { messageId, onError }: UiStreamOptions,
 ): AsyncGenerator<string> {
-  for await (const chunk of messageOf(source, result, messageId))
-    yield encodeFrame({ data: encodeChunk(chunk) });
+  for await (const chunk of messageOf(source, result, messageId)) {
+    const isError = chunk.type === 'error' && onError !== undefined;
+    const shown = isError ? withErrorText(chunk, await result, onError) : chunk;
+    yield encodeFrame({ data: encodeChunk(shown) });
+  }
   if (!source.left?.aborted) yield encodeFrame({ data: uiDone });
+}
+
+/** Returns the error chunk with the text of the program, or as it is if the program's function throws. */
+function withErrorText(
+  chunk: UiChunk,
+  { error }: RunResult,
+  onError: NonNullable<UiStreamOptions['onError']>,
+): UiChunk {
+  if (error === undefined) return chunk;
+  try {
+    return { type: 'error', errorText: String(onError(error)) };
+  } catch {
+    return chunk;
+  }
 }
 
 /**
@@ -73,9 +91,9 @@ async function* messageOf(
   result: Promise<RunResult>,
   messageId: string | undefined,
 ): AsyncGenerator<UiChunk> {
-  const initial = await source.initialState.then(withParkedRun, () => undefined);
+  const initial = await source.initialState.catch(() => undefined);
   const message = new MessageStream(messageId, source.answered());
-  if (initial !== undefined) yield* messageFrom(source, initial, message);
+  if (initial !== undefined) yield* messageFrom(source, withParkedRun(initial), message);
   if (source.left?.aborted) return;
   if (message.isWaiting) {
     // The client answers after the stream has ended. The session must then be free for `agent.resume`.
@@ -97,7 +115,8 @@ async function* messageFrom(
   const shownThrough = message.isShown ? source.through() : initial.through;
   // Questions up to this offset may already have an answer.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
-  if (shownThrough <= initial.through) yield* message.open(initial);
+  const isOpen = !endsEarlierRun(source, initial.through);
+  if (shownThrough <= initial.through && isOpen) yield* message.open(initial);
   let parked: ParkedState = { run, isParked: isAsking(initial) };
   const withoutParks = (batch: Batch): Batch => {
     const { joined, after } = joinParkedRuns(batch.records, parked);
@@ -108,9 +127,16 @@ async function* messageFrom(
   const steps = runView(fromInitial, () => stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
   if (ends(initial.through)) return;
+  if (!isOpen && initial.through >= knownThrough) yield* message.showQuestion(initial);
+  if (message.isWaiting) return;
   for await (const step of steps) {
     const { offset } = step.record;
     message.learn(step.record);
+    if (!isOwn(source, offset)) {
+      if (offset >= knownThrough) yield* message.showQuestion(step.after);
+      if (message.isWaiting) return;
+      continue;
+    }
     if (offset < shownThrough) continue;
     if (offset === shownThrough) yield* message.open(step.after);
     else yield* message.add(step);
@@ -150,11 +176,22 @@ class MessageStream {
   /** True if the run waits for the client. Clients send their answer after the stream has ended. */
   get isWaiting(): boolean {
     const state = this.#state;
-    if (!this.#isStarted || state === undefined) return false;
+    return this.#isStarted && state !== undefined && this.#isAsking(state);
+  }
+
+  #isAsking(state: FoldState): boolean {
     const isAnswered = [...state.asked, ...state.awaited].some((one) =>
       this.#answered.has(one.toolCallId),
     );
     return waitsForClient(state) && !isAnswered;
+  }
+
+  /**
+   * Returns the whole message of an earlier run if that run waits for the client. The client must answer
+   * before the stream's own run can start.
+   */
+  showQuestion(state: FoldState): readonly UiChunk[] {
+    return this.#isAsking(state) ? this.open(state) : [];
   }
 
   /**

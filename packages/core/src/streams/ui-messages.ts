@@ -1,7 +1,10 @@
+import { decodeTranscript } from '../codec/codec.ts';
 import { Folder } from '../fold/fold.ts';
-import { emptyState, type FoldState, type ItemState } from '../fold/fold-state.ts';
+import { emptyState, type FoldState, type ItemState, type PartSlot } from '../fold/fold-state.ts';
 import { toArray } from '../fold/sequence.ts';
-import type { SessionId } from '../ids.ts';
+import { partId, type SessionId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json/json-value.ts';
+import { type Item, transcriptVersion } from '../protocol/item.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
 import { joinParkedRuns, type ParkedState } from './parked-runs.ts';
 import { wholeChunks } from './part-chunks.ts';
@@ -19,6 +22,8 @@ export class UiMessages {
   /** The reasons of all questions about calls of this session. */
   readonly #questions = new Map<string, string | undefined>();
   readonly #answers = new Map<string, UiApproval>();
+  /** The queued messages that no run has taken yet, by the key of their command. */
+  readonly #queued = new Map<string, JsonValue>();
 
   constructor(session: SessionId) {
     this.#folder = new Folder(emptyState(session));
@@ -39,8 +44,10 @@ export class UiMessages {
     return true;
   }
 
-  /** The answer to a question is not part of the state. */
+  /** Queued messages and the answers to questions are not part of the state. */
   #learn({ fact }: LogRecord): void {
+    if (fact?.type === 'command_queued') this.#learnCommand(fact.key, fact.command);
+    if (fact?.type === 'command_consumed') this.#queued.delete(fact.key);
     if (fact?.type === 'approval_asked' && fact.from === undefined) {
       this.#questions.set(fact.toolCallId, fact.reason);
       this.#answers.delete(fact.toolCallId);
@@ -55,8 +62,32 @@ export class UiMessages {
     });
   }
 
-  /** All messages. A message that the user sent during an answer is a part of that answer. */
+  #learnCommand(key: string, { type, items, key: withdrawn }: JsonObject): void {
+    if (type === 'message' && items !== undefined) this.#queued.set(key, items);
+    if (type === 'withdraw' && typeof withdrawn === 'string') this.#queued.delete(withdrawn);
+  }
+
+  /**
+   * All messages. A message that the user sent during an answer is a part of that answer. Messages that
+   * are still queued come last.
+   */
   list(): UiMessage[] {
+    const stored = this.#stored();
+    const ids = new Set(stored.map(({ id }) => id));
+    const queued = [...this.#queued.values()].flatMap((json) => this.#queuedMessages(json));
+    // An id that the session already uses is replaced when a run takes the message.
+    return [...stored, ...queued.filter(({ id }) => !ids.has(id))];
+  }
+
+  #queuedMessages(items: JsonValue): readonly UiMessage[] {
+    return decodeQueued(items).flatMap(({ id, kind, parts }) => {
+      const slots = parts.map((part, at) => ({ id: partId(0, 0, `queued${at}`), part }));
+      const shown = kind === 'user' ? userParts(this.#folder.state, slots) : [];
+      return shown.length === 0 ? [] : [{ id, role: 'user' as const, parts: shown }];
+    });
+  }
+
+  #stored(): UiMessage[] {
     const { state } = this.#folder;
     const begun = new Set<ItemState['run']>();
     return toArray(state.items).flatMap((item): readonly UiMessage[] => {
@@ -66,7 +97,7 @@ export class UiMessages {
         begun.add(run);
         return [this.#answerOf(stateOfRun(state, run))];
       }
-      const parts = item.kind === 'user' ? userParts(state, item) : [];
+      const parts = item.kind === 'user' ? userParts(state, item.parts) : [];
       return parts.length === 0 ? [] : [{ id: item.id, role: 'user', parts }];
     });
   }
@@ -74,6 +105,15 @@ export class UiMessages {
   #answerOf(state: FoldState): UiMessage {
     const parts = partsOfChunks(restateMessage(state), this.#answers);
     return { id: messageId(state), role: 'assistant', parts };
+  }
+}
+
+/** Returns the items of a queued message. None if this version cannot read them. */
+function decodeQueued(items: JsonValue): readonly Item[] {
+  try {
+    return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+  } catch {
+    return [];
   }
 }
 
@@ -85,8 +125,8 @@ function stateOfRun(state: FoldState, run: NonNullable<FoldState['run']>): FoldS
 }
 
 /** The texts and files of a user's message. */
-function userParts(state: FoldState, { parts }: ItemState): UiPart[] {
-  return parts.flatMap(({ id, part }): readonly UiPart[] => {
+function userParts(state: FoldState, slots: readonly Pick<PartSlot, 'id' | 'part'>[]): UiPart[] {
+  return slots.flatMap(({ id, part }): readonly UiPart[] => {
     if (part?.kind === 'text') return [{ type: 'text', text: part.text }];
     if (part?.kind !== 'media' && part?.kind !== 'file') return [];
     const named = part.kind === 'file' ? { filename: part.name } : {};

@@ -135,6 +135,8 @@ export type CassetteErrorCode =
   /** Replay found no exchange for the request, or all exchanges were already used. */
   | 'no_match'
   | 'exhausted'
+  /** `assertUsedUp` of a replay found exchanges that answered no request. */
+  | 'unused'
   /**
    * Replay reached the point where the recorded request was cancelled, or where the recording hit a
    * limit.

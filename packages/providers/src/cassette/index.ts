@@ -21,4 +21,4 @@ export {
 } from './record/record-cassette.ts';
 export { findSecrets, type SecretFinding } from './redact/find-secrets.ts';
 export type { ReplaySpeed } from './replay/replay-body.ts';
-export { type ReplayFetchOptions, replayFetch } from './replay/replay-fetch.ts';
+export { type ReplayFetch, type ReplayFetchOptions, replayFetch } from './replay/replay-fetch.ts';

@@ -4,6 +4,7 @@ import {
   defineTool,
   readUIMessages,
   subAgent,
+  submitCommand,
   toolGuardrail,
   type UiMessage,
 } from '@millrace/agent';
@@ -113,6 +114,33 @@ describe('20.F3: readUIMessages', () => {
       },
     ]);
     expect(await isValid(messages)).toBe(true);
+  });
+
+  test('31.M1: ends with the messages that are queued, for example while a call waits', async () => {
+    const log = memoryLog();
+    const agent = createAgent({
+      provider: scriptedProvider([asks, 'You get 5 €.', 'Good day.']),
+      ...{ log, tools: [refund], approve: () => 'ask' as const, whileAsking: 'park' as const },
+    });
+    await agent.run('My kettle is broken', { session }).result;
+    const typed = {
+      id: 'typed',
+      kind: 'user',
+      parts: [{ kind: 'text', text: 'Be quick' }],
+    } as const;
+    await agent.run(typed, { session }).result;
+    const { key } = await submitCommand(log, session, { type: 'message', input: 'Never mind' });
+    await submitCommand(log, session, { type: 'withdraw', key });
+    const queued = { id: 'typed', role: 'user', parts: [{ type: 'text', text: 'Be quick' }] };
+    const waiting = await readUIMessages(log, session);
+    expect(waiting.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(waiting[2]).toEqual(queued);
+    expect(await isValid(waiting)).toBe(true);
+    await agent.approve(session, 'r');
+    await agent.resume(session).result;
+    const answered = await readUIMessages(log, session);
+    expect(JSON.stringify(answered).split('Be quick')).toHaveLength(2);
+    expect(answered).not.toContainEqual(queued);
   });
 
   test('has the question of a sub-agent in the open message only', async () => {

@@ -468,3 +468,22 @@ test('a recorded, encoded, decoded and replayed stream equals the original', asy
     return chunks;
   }
 });
+
+test('31.D6: assertUsedUp throws as long as recorded exchanges are unused', async () => {
+  const replay = replayFetch(cassette(exchange({ chunks: ['a'] }), exchange({ chunks: ['b'] })));
+  const problem = (): unknown => {
+    try {
+      return replay.assertUsedUp();
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(problem()).toMatchObject({ code: 'unused', place: { exchange: 0 } });
+  await replay(url);
+  expect(problem()).toMatchObject({
+    ...{ code: 'unused', place: { exchange: 1 } },
+    message: expect.stringContaining('1 of 2 exchanges'),
+  });
+  await replay(url);
+  expect(problem()).toBeUndefined();
+});

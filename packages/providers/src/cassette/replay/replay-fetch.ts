@@ -33,24 +33,33 @@ export interface ReplayFetchOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** A fetch that answers from a cassette. */
+export type ReplayFetch = typeof fetch & {
+  /**
+   * Throws a `CassetteError` with the code `unused` if exchanges of the cassette have not answered a
+   * request. Call it at the end of a test.
+   */
+  readonly assertUsedUp: () => void;
+};
+
 /**
  * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
  * chunks. A request gets the first unused exchange with the same method, path, query and body.
  * The fields `prompt_cache_key` and `session_id` of the body may differ, because they name the
  * session. If no exchange matches, the promise rejects with a `CassetteError` that lists the
- * differences.
+ * differences. At the end of a test, `assertUsedUp` checks that all exchanges were used.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
  * const response = await replay('https://api.example.com/v1/models');
  */
-export function replayFetch(cassette: Cassette, options: ReplayFetchOptions = {}): typeof fetch {
+export function replayFetch(cassette: Cassette, options: ReplayFetchOptions = {}): ReplayFetch {
   assertCassetteOptions('replayFetch', options, { speed: true, secrets: true, clock: true });
   const { speed = 'instant', clock = systemClock } = options;
   checkSpeed(speed);
   const redactor = createRedactor(options.secrets);
   const unused = new UnusedExchanges(cassette);
-  return async (input, init) => {
+  const replay: typeof fetch = async (input, init) => {
     const schedule = startSchedule(speed, clock);
     const request = captureRequest(
       input,
@@ -64,6 +73,7 @@ export function replayFetch(cassette: Cassette, options: ReplayFetchOptions = {}
     });
     return respond(unused.take(requested), { url, signal, schedule });
   };
+  return Object.assign(replay, { assertUsedUp: () => unused.assertNone() });
 }
 
 function checkSpeed(speed: ReplaySpeed): void {

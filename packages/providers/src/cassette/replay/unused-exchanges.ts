@@ -39,6 +39,17 @@ export class UnusedExchanges {
     throw this.#refusal(request, differences);
   }
 
+  /** Throws if exchanges are left. */
+  assertNone(): void {
+    const [first] = this.#unused.entries();
+    if (first === undefined) return;
+    const [index, { request }] = first;
+    const { method, url } = request;
+    const path = parseUrl(url)?.pathname;
+    const message = `${this.#unused.size} of ${this.#count} exchanges of the cassette were not used, first exchange ${index}, ${method} ${path}: the program sent fewer requests than recorded. Record the cassette again if that is right`;
+    throw new CassetteError('unused', message, { exchange: index, method, path });
+  }
+
   #refusal({ method, url }: RecordedRequest, differences?: readonly string[]): CassetteError {
     const path = parseUrl(url)?.pathname;
     const what = `Cannot answer request ${this.#requests}, ${method} ${path}`;

@@ -4,7 +4,8 @@ import { readUIMessages } from '@millrace/agent';
 import { agent, log } from '../../../../weather-agent.ts';
 
 export async function POST(request: Request): Promise<Response> {
-  const { id, messages } = await request.json(); // the id of the chat is the session
+  const { id, messages, trigger } = await request.json(); // the id of the chat is the session
+  if (trigger === 'regenerate-message') return new Response('Send a new message', { status: 400 });
   const run = agent.run(messages.at(-1).parts[0].text, { session: id, signal: request.signal });
   return run.toUIMessageStreamResponse();
 }
