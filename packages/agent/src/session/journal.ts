@@ -97,7 +97,8 @@ export class SessionJournal implements Journal {
     const isRefoldable = from !== undefined && refold !== undefined;
     const gap = this.#foldUntilGap(batch, (...step) => onStep?.(...step));
     const lacksItems = gap !== undefined && isCut(this.state.items);
-    if (gap !== undefined && !(isRefoldable && lacksItems)) this.#fail(notFoldable(batch, gap.code));
+    if (gap !== undefined && !(isRefoldable && lacksItems))
+      this.#fail(notFoldable(batch, gap.code));
     if (isRefoldable && (this.#hasRedaction || lacksItems)) {
       const { state, loop } = await refold(batch.through);
       this.#folder = new Folder(state);

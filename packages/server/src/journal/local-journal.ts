@@ -74,7 +74,9 @@ const journalFold: SessionFold<JournalState> = {
     // The journal needs only the items of the last turn, and streams those of the last run. Only readers of
     // messages need older items.
     needs: ({ lastTurn, runId }, { turn, run, finished }) =>
-      finished === undefined || (turn > 0 && turn >= lastTurn) || (run !== undefined && run === runId),
+      finished === undefined ||
+      (turn > 0 && turn >= lastTurn) ||
+      (run !== undefined && run === runId),
   },
 };
 

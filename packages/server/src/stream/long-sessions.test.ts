@@ -123,7 +123,10 @@ function parkedRuns(turn: number, ids: ReturnType<typeof countingIds>): readonly
     { turn, attempt: 0, fact: { type: 'turn_started' } },
     { ...at, fact: { type: 'item_started', itemId, kind: 'assistant' } },
     ...deltas,
-    { ...at, fact: { type: 'response_finished', itemId, stop: { reason: 'tool_use' }, usage: noUsage } },
+    {
+      ...at,
+      fact: { type: 'response_finished', itemId, stop: { reason: 'tool_use' }, usage: noUsage },
+    },
     { ...at, fact: { type: 'approval_asked', toolCallId, name: 'refund' } },
     { ...out, fact: { type: 'run_finished', runId: parked, stop: { reason: 'parked' } } },
     { ...out, fact: { type: 'run_started', runId: next } },

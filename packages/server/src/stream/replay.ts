@@ -70,7 +70,8 @@ export async function isInFinishedTurn(source: ReplaySource, offset: number): Pr
     if (known !== undefined && fact?.type === 'turn_finished') known.isOver = true;
     if (delta === undefined && !isOver) return;
     // An edit can retract a part after the turn is finished. It does not belong to the settled turn.
-    if (known === undefined && turn > 0 && first <= offset) turns.set(turn, { first, last: at, isOver });
+    if (known === undefined && turn > 0 && first <= offset)
+      turns.set(turn, { first, last: at, isOver });
     else if (known?.isOver === false) known.last = at;
   };
   const isOpen = () => [...turns.values()].some(({ isOver }) => !isOver);

@@ -56,8 +56,7 @@ export class SettledPages {
   async #extend(after: number, through: number): Promise<SettledPage> {
     const pages = this.#pages;
     const known = pages.get(after);
-    const page =
-      known ?? new PageBuilder(await this.#states.before(after, { isTurnOver: true }));
+    const page = known ?? new PageBuilder(await this.#states.before(after, { isTurnOver: true }));
     const { log, session, incarnation } = this.#source;
     while (!page.isFull && page.end < through) {
       const from = page.end;
