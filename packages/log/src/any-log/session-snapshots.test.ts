@@ -61,6 +61,7 @@ const lastTurnFold: SessionFold<number> = {
   apply: (last, { turn }) => Math.max(last, turn),
   stored: { name: 'last turn', version: 1, needs: (last, { turn }) => turn >= last },
 };
+const storedFolds = [turnFold as SessionFold<unknown>, lastTurnFold as SessionFold<unknown>];
 const countFold: SessionFold<number> = {
   initial: 0,
   apply: (count, { fact }) => (fact?.type === 'turn_finished' ? count + 1 : count),
@@ -229,14 +230,14 @@ describe('21.F: stored snapshots', () => {
       const writers = newProcess(log, 100);
       for (let turn = 0; turn < turns; turn += 12) {
         await appendTurns(log, turn + 1, 12);
-        for (const fold of [turnFold, lastTurnFold] as const) {
-          const { state } = await drive<unknown>(log, writers, fold);
+        for (const fold of storedFolds) {
+          const { state } = await drive(log, writers, fold);
           expect(toArray(state.items).length).toBeLessThan(150);
         }
       }
-      for (const fold of [turnFold, lastTurnFold] as const) {
+      for (const fold of storedFolds) {
         const { log: watched, count } = counted(log);
-        const { state } = await newProcess(watched, 100).load<unknown>(session, fold);
+        const { state } = await newProcess(watched, 100).load(session, fold);
         expect(toArray(state.items).length).toBeLessThan(150);
         expect(count.parts).toBeLessThan(6);
         expect(count.records).toBeLessThan(400);
