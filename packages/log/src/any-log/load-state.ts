@@ -3,6 +3,7 @@ import { nextTask } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
+import { loadSnapshot, loadValue } from './session-snapshots.ts';
 import {
   cutKey,
   type FoldedValue,
@@ -16,9 +17,6 @@ import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold without a value. */
 export const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
-
-/** Loads the code for snapshots on demand, because short sessions have none. */
-const snapshotCode = () => import('./session-snapshots.ts');
 
 /** The number of records between two snapshots during a long load. */
 const pagedSpacing = 20_000;
@@ -66,7 +64,6 @@ async function entryFor(
   if (whole !== undefined && knownValue(whole, fold) !== undefined) return whole;
   if (snapshots === undefined || whole === undefined)
     return whole ?? storedEntry(cache, info, fold);
-  const { loadValue } = await snapshotCode();
   const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
   // A value that was stored without old items fits only a state without these items.
   if (value?.cut !== undefined) return storedEntry(cache, info, fold);
@@ -84,7 +81,6 @@ async function storedEntry(
   const { session, incarnation, through } = info;
   const { maxSessionBytes, recordsPerSnapshot } = limits;
   if (snapshots === undefined || through < recordsPerSnapshot) return emptyEntry(info);
-  const { loadSnapshot } = await snapshotCode();
   let bytes = 0;
   const loaded = await loadSnapshot(snapshots, info, {
     fold: fold.stored,

@@ -96,6 +96,8 @@ const defaultIdleMs = 500;
 
 /** The unfinished work of a session. */
 export interface OpenWork {
+  /** The offset of the last record that was read. */
+  readonly through: number;
   readonly isRunOpen: boolean;
   readonly isTurnOpen: boolean;
   readonly commands: readonly QueuedCommand[];
@@ -178,10 +180,10 @@ export class LocalJournal implements TaskJournal {
   async openWork(): Promise<OpenWork> {
     await this.#refresh();
     const { commands, turn } = this.#state;
-    const isRunOpen = this.#folder.state.run !== undefined;
+    const { through, run } = this.#folder.state;
     return {
-      commands,
-      isRunOpen,
+      ...{ through, commands },
+      isRunOpen: run !== undefined,
       isTurnOpen: turn !== undefined,
       runnable: runnableCommands(this.#state),
     };
