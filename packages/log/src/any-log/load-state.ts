@@ -1,4 +1,4 @@
-import { type Batch, Folder, isMillraceError, type SessionId } from '@millrace/core';
+import { type Batch, Folder, isCut, isMillraceError, type SessionId } from '@millrace/core';
 import { nextTask } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
@@ -36,8 +36,8 @@ export async function loadState(
     const isOld = isMillraceError(error) && error.code === 'rewound';
     if (!isOld) throw error;
   }
-  // Folds from the first record, because the log was rewound, or because a redaction removed content that
-  // the kept value may contain.
+  // Folds from the first record, because the log was rewound, because a redaction removed content that the
+  // kept value may contain, or because a record changes an item that was not loaded.
   cache.forget(session);
   const info = await requireSessionInfo(cache.log, session);
   const whole = await foldFrom(cache, emptyEntry(info), info, fold);
@@ -99,8 +99,8 @@ async function storedEntry(
 }
 
 /**
- * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction
- * makes the entry unusable.
+ * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction, or
+ * a change of an old item, makes the entry unusable.
  */
 async function foldFrom(
   cache: StateCache,
@@ -124,8 +124,11 @@ async function foldFrom(
     for (const record of page.records)
       if (record.offset > through) value = fold.apply(value, record);
     through = Math.max(through, page.through);
-    if (folder.addBatch(page).outcome === 'gap')
+    if (folder.addBatch(page).outcome === 'gap') {
+      // The page may change an old item that was not loaded.
+      if (isCut(folder.state.items)) return undefined;
       throw unfoldableError(session, folder.state.through);
+    }
     const bytes = bytesOf(folder.state);
     const { maxSessionBytes } = cache.limits;
     if (bytes > maxSessionBytes) throw tooLarge(session, bytes, maxSessionBytes);

@@ -119,6 +119,8 @@ export class SessionStates {
     entry.state = state;
     entry.values.set(fold as SessionFold<unknown>, { through, value });
     this.#cache.put(key, entry);
+    // The value beside the whole state is older now, so nobody continues from it.
+    if (key !== state.session) this.#cache.dropValue(state.session, fold as SessionFold<unknown>);
     void this.#cache.save(key, entry);
   }
 
