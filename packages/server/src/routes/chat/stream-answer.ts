@@ -51,7 +51,7 @@ export function streamAnswer(answer: AnswerStream, context: RouteContext): Strea
     response.once('close', () => disconnected.abort());
     return writeLines(response, linesOf(log, answer, disconnected.signal), {
       closing,
-      heartbeat: { clock, everyMs: heartbeatMs, text: encodeComment('ping') },
+      heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
       line: (data) => encodeFrame({ data }),
       errorLine: (error) => {
         const errorText = toServerError(error).message;
