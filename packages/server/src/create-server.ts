@@ -77,8 +77,15 @@ export interface ServerOptions {
    */
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
-   * The folder of a built web page, which is served at `/` and below `/app/`. It cannot be combined with
-   * `basePath`. Default: none.
+   * The proxies in front of the server: `loopback`, `private`, addresses such as `10.1.2.3`, and networks
+   * such as `10.1.0.0/16`. The server reads `X-Forwarded-For` and `X-Forwarded-Host` of requests from these
+   * addresses, for rate limits, the request log, `hosts` and the check of origins. Default: none, and these
+   * headers have no effect.
+   */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /**
+   * The folder of a built web page, which is served at `/` and below `/app/`, both below `basePath`.
+   * Default: none.
    */
   readonly page?: string | undefined;
   /** Limits for HTTP requests. Default: `defaultHttpLimits`. */
@@ -178,11 +185,12 @@ export function createServer(options: ServerOptions): Server {
   });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
-  const { basePath, authorize, clientAddress } = options;
+  const { basePath, authorize, clientAddress, trustedProxies } = options;
   const ready = once(() => service.start());
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
-    ...{ exporter, basePath, authorize, clientAddress, ready, storage: service.storage },
+    ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready },
+    storage: service.storage,
   });
   return {
     fetch: (request) => http.fetch(request),
@@ -252,6 +260,7 @@ const optionNames: OptionNames<ServerOptions> = {
   basePath: true,
   authorize: true,
   clientAddress: true,
+  trustedProxies: true,
   page: true,
   limits: true,
   streamLimits: true,

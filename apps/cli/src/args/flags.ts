@@ -54,6 +54,10 @@ export type FlagName =
   | 'token'
   | 'no-token'
   | 'networks'
+  | 'allow-host'
+  | 'origin'
+  | 'base-path'
+  | 'proxies'
   | 'otlp'
   | 'no-color'
   | 'help'
@@ -235,6 +239,26 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<list>',
     owners: ['serve'],
     help: 'Where remote agents may be: loopback, private, public, 10.1.0.0/16. MILLRACE_AGENT_NETWORKS does the same',
+  },
+  'allow-host': {
+    value: '<names>',
+    owners: ['serve'],
+    help: 'Answer also for these host names: agents.example.com. Default: localhost and IP addresses only',
+  },
+  origin: {
+    value: '<urls>',
+    owners: ['serve'],
+    help: 'Let pages of these other origins call the server: https://app.example.com',
+  },
+  'base-path': {
+    value: '<path>',
+    owners: ['serve'],
+    help: 'Serve everything below this path: /agents. A proxy must pass the path on unchanged',
+  },
+  proxies: {
+    value: '<list>',
+    owners: ['serve'],
+    help: 'Trust X-Forwarded-For and X-Forwarded-Host of proxies at: loopback, private, 10.1.0.0/16. Default: no proxy',
   },
   otlp: {
     value: '<url>',

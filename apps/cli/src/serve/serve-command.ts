@@ -60,10 +60,11 @@ function openServer(
   { log, rows, secret }: ServerStore,
   served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
-  const { log: format } = args;
+  const { log: format, allowHosts: hosts, origins, basePath, trustedProxies } = args;
   const write = (line: string) => writeText(host.stderr, `${line}\n`);
   return createServer({
     ...{ ...served, log, rows, secret, agentNetworks: readAgentNetworks(args, host) },
+    ...{ hosts, origins, basePath, trustedProxies },
     requestLog: { format, write },
     onDiagnostic: diagnosticWriter(args, host),
   });
