@@ -15,7 +15,7 @@ import {
   type ListenOptions,
   type NodeHandler,
 } from './http/http-server.ts';
-import type { RequestLogOptions } from './http/request-log.ts';
+import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
@@ -92,7 +92,10 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits> | undefined;
   /** Limits for streams. Default: `defaultStreamLimits`. */
   readonly streamLimits?: Partial<StreamLimits> | undefined;
-  /** Logs one line per request. Default: off. */
+  /**
+   * Logs one line per request, retry, failed tool call and failed run. The lines contain no content. Default:
+   * off.
+   */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
    * Receives descriptions of unexpected events that do not affect a result. They never contain content.
@@ -182,6 +185,7 @@ export function createServer(options: ServerOptions): Server {
     isGuarded: operatorTokens !== 'none',
     graceMs: graceMsFor(limits),
     exporter: options.exporter,
+    ...(logged !== undefined && { logEvent: new RequestLog(logged, clock).event }),
   });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;

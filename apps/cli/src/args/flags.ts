@@ -224,7 +224,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   log: {
     value: '<form>',
     owners: ['serve'],
-    help: 'Format of the request log: "text" or "json"',
+    help: 'Format of the log of requests and failures: "text" or "json"',
   },
   token: {
     value: '<text>',

@@ -111,7 +111,7 @@ describe.skipIf(isMissing)('22.5: behind nginx with TLS, under a name and a path
   test('loads its files, sends, streams and opens a session again', async () => {
     harness.server.allow();
     const visitor = await harness.visitor({ ignoreHTTPSErrors: true });
-    const tab = await visitor.tab();
+    const tab = await visitor.tab(`${basePath}/`);
     await tab.send('How is the weather?');
     await tab.waitForText('It is sunny.');
     expect(new URL(tab.page.url()).pathname).toMatch(/^\/agents\/app\/tasks\//);

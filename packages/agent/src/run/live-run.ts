@@ -372,7 +372,10 @@ export class LiveRun implements Run {
     const notifier = await this.#notifier();
     const observe =
       notifier &&
-      ((...notification: Parameters<Observers['notify']>) => notifier.notify(...notification));
+      Object.assign(
+        (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification),
+        { ignoresDeltas: notifier.ignoresDeltas },
+      );
     const { parent } = this.#options;
     const link = parent && (await this.#linkWith(parent, () => journal));
     const onRecord = (record: LogRecord) => {

@@ -19,6 +19,7 @@ import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
 import { assertUsable, failedIfRunning } from '../../stores/task-status.ts';
 import type { UpdateWarnings } from '../../updates/update-warnings.ts';
 import { answerFromLog } from '../answers.ts';
+import { type LoggedRun, logHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
@@ -148,6 +149,7 @@ export class SyncRunner {
       await this.#settle({ taskId, epoch }, end, signal);
       await turn.finish(end.stop, end.error);
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
+      this.#logFailure({ task: taskId, agent: info.name, run: runId }, end);
       this.#warn(taskId, end.warnings);
     } catch (error) {
       storage.report(error);
@@ -185,6 +187,12 @@ export class SyncRunner {
 
   async #fail({ taskId, epoch }: ClaimedTask, reason: string): Promise<void> {
     await this.#options.tasks.setStatus(taskId, failedIfRunning, reason, epoch);
+  }
+
+  #logFailure(where: LoggedRun, { error, cause }: AnswerOutcome): void {
+    const { logEvent } = this.#options;
+    if (logEvent !== undefined && error !== undefined)
+      logHandlerFailure(logEvent, { ...where, code: error.code, cause });
   }
 
   #warn(taskId: string, warnings: UpdateWarnings): void {

@@ -33,6 +33,7 @@ import {
   answerNotStored,
   messageWithdrawn,
 } from '../answers.ts';
+import { runLogObserver } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import {
   consumesMessage,
@@ -164,7 +165,7 @@ export class LoopRunner {
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
-    const observers = this.observersOf(agent);
+    const observers = this.observersOf(taskId, agent);
     const runOptions = { signal: stopped, leave: detach.signal, observers };
     const run = agent.resume(sessionId(taskId), runOptions);
     this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
@@ -176,13 +177,15 @@ export class LoopRunner {
     this.wake(taskId, agent);
   }
 
-  /** Returns the observers that export a run as spans. */
-  observersOf(agent: LoopAgent['agent']): readonly Observer[] {
-    const { exporter } = this.#options;
-    if (exporter === undefined) return [];
-    const observer = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
+  /** Returns the observers that export a run as spans, and log its failures. */
+  observersOf(taskId: string, agent: LoopAgent['agent']): readonly Observer[] {
+    const { exporter, logEvent } = this.#options;
+    const name = this.#servedName(agent);
+    const logged = logEvent === undefined ? [] : [runLogObserver(logEvent, taskId, name)];
+    if (exporter === undefined) return logged;
+    const observer = this.#observers.get(agent) ?? observerOf(exporter, name);
     this.#observers.set(agent, observer);
-    return [observer];
+    return [observer, ...logged];
   }
 
   /** Follows a run to its end, no matter who started it. */
