@@ -149,7 +149,8 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
-      serve: 'Allow the demo to change files and run programs. Default: it asks first',
+      serve:
+        'Allow the agents of a server without --agents to change files and run programs. Default: they ask first',
     },
   },
   'read-only': {
@@ -201,7 +202,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   agents: {
     value: '<file>',
     owners: ['serve'],
-    help: 'Serve the agents that this module exports, instead of the demo',
+    help: 'Serve the agents that this module exports, instead of the coding agent and the demo',
   },
   data: {
     value: '<dir>',

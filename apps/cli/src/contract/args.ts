@@ -122,7 +122,7 @@ export interface ModelsArgs extends SharedArgs {
 
 export interface ServeArgs {
   readonly command: 'serve';
-  /** The folder for the demo agent. */
+  /** The folder in which the agents without `agents` work. */
   readonly cwd?: string | undefined;
   readonly port?: number | undefined;
   readonly host?: string | undefined;
@@ -150,7 +150,7 @@ export interface ServeArgs {
   readonly trustedProxies: readonly string[];
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
-  /** Allow the demo agent to change files and run programs. */
+  /** Allow the agents without `agents` to change files and run programs. */
   readonly yes: boolean;
 }
 
