@@ -12,7 +12,7 @@ import type { Command } from '../../contract/request-bodies.ts';
 import { RowsError } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
-import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import type { Answer, MessageExtras, RequestMetadata, SubmitResult } from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
 import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
@@ -141,12 +141,13 @@ export class LoopRunner {
     command: Command,
     key: string,
     more: JsonObject = {},
+    extras: MessageExtras = {},
   ): Promise<SubmitResult> {
     const { log, tasks, queues, ids } = this.#options;
     queues.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');
     const isSilent = silentCommandTypes.has(command.type);
-    const json = { ...toLoopCommand(command, ids.item()), ...more };
+    const json = { ...toLoopCommand(command, ids.item(), extras), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     // The command must be submitted before the status is set. A run that ends in another process does the
     // opposite. It sets its status first and then reads the log. Therefore, either that run finds the

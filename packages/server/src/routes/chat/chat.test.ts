@@ -264,8 +264,8 @@ describe.each(['wait', 'park'] as const)('approvals with whileAsking: %s', (whil
     await chat.sendMessage({ text: 'Is it there?' });
     await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'It is private' });
     await chat.waitUntil(({ text }) => text.includes('Then not.'));
-    const errorText = expect.stringContaining('It is private');
-    expect(toolIn(chat)).toMatchObject({ state: 'output-error', errorText });
+    const approval = { approved: false, reason: 'It is private' };
+    expect(toolIn(chat)).toMatchObject({ state: 'output-denied', approval });
   });
 
   test('are shown to a second client, which can answer; the first client sees the result', async () => {
@@ -331,7 +331,7 @@ test('several approvals at once are answered together', async () => {
   await chat.addToolApprovalResponse({ id: 'c2', approved: false });
   await chat.waitUntil(({ text }) => text.includes('It is.'));
   const states = [0, 1].map((at) => toolIn(chat, at));
-  expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-error' }]);
+  expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-denied' }]);
 });
 
 test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (type) => {
