@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contentBodySchema, contentSchema } from '../contract/content.ts';
 import { taskMessageSchema } from '../contract/message.ts';
+import { namedStreamSchemas } from '../contract/stream-schemas.ts';
 import {
   agentInfoSchema,
   spanSchema,
@@ -11,6 +12,7 @@ import {
   taskSummarySchema,
   trackerSchema,
 } from '../contract/task.ts';
+import { parameterDocs } from './parameter-docs.ts';
 import { type QueryKind, queryKindOf } from './request-input.ts';
 import { headerParameter, type Route } from './route.ts';
 
@@ -31,6 +33,7 @@ const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['State', taskStateSchema],
   ['Span', spanSchema],
   ['Tracker', trackerSchema],
+  ...namedStreamSchemas,
 ];
 
 const errorSchema = z.object({
@@ -116,10 +119,12 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   return Object.entries(fields).map(([name, field]) => {
     const schema = jsonSchemaOf(field as z.ZodType, 'input');
     const required = place === 'path' || !(field as z.ZodType).safeParse(undefined).success;
+    const description = (field as z.ZodType).description ?? parameterDocs[name];
     return {
       name,
       in: place,
       required,
+      ...(description !== undefined && { description }),
       ...parameterStyle(queryKindOf(field as z.ZodType), schema),
     };
   });

@@ -1,6 +1,7 @@
 import { readUIMessages } from '@millrace/agent';
 import { DeniedCalls, restateMessage } from '@millrace/core/streams';
 import { z } from 'zod';
+import { uiChunkSchema } from '../../contract/stream-schemas.ts';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
 import { answerApprovals } from './answer-approvals.ts';
 import {
@@ -15,7 +16,7 @@ import { type Chat, findChat, openChat, requireChat } from './chat-task.ts';
 import { sendChatMessage } from './send-message.ts';
 import { type AnswerStream, streamAnswer } from './stream-answer.ts';
 
-const reply = z.string();
+const reply = uiChunkSchema;
 const replyType = 'text/event-stream';
 
 /**

@@ -376,8 +376,8 @@ test('invalid requests get an error and create nothing', async () => {
   const file = { type: 'file', mediaType: 'image/png', url: 'data:,' };
   const refusals: readonly (readonly [object, number, string])[] = [
     [{ id: 'new', messages: [] }, 422, 'messages'],
-    [{ id: 'new', messages: [user([])] }, 422, 'it is empty or contains files'],
-    [{ id: 'new', messages: [user([file])] }, 422, 'it is empty or contains files'],
+    [{ id: 'new', messages: [user([])] }, 422, 'it has no text'],
+    [{ id: 'new', messages: [user([file])] }, 422, 'is not a base64 data URL'],
     [{ id: '', messages: [user([{ type: 'text', text: 'Hi' }])] }, 422, 'id'],
     [{ id: 'new', messages: [{ role: 'assistant', parts: [] }] }, 422, 'Cannot find new input'],
     [
