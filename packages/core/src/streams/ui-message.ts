@@ -191,12 +191,11 @@ function withAnswer(draft: Draft, answers: ReadonlyMap<string, UiApproval>): Dra
   const { toolCallId, approval, state } = draft;
   const answer = typeof toolCallId === 'string' ? answers.get(toolCallId) : undefined;
   if (answer === undefined || approval !== undefined) return draft;
-  const answered = { ...draft, approval: { ...answer } };
+  const answered: Draft = { ...draft, approval: { ...answer } };
   if (state === 'input-available') return { ...answered, state: 'approval-responded' };
   if (answer.approved) return answered;
   if (state !== 'output-error') return draft;
-  const { errorText: _, ...denied } = answered;
-  return { ...denied, state: 'output-denied' };
+  return { ...answered, state: 'output-denied', errorText: undefined };
 }
 
 /** The part as a client reads it from JSON: without undefined fields and without blocked keys. */

@@ -24,7 +24,6 @@ export const parameterDocs: Readonly<Record<string, string>> = {
   direction: '`older` continues with earlier entries, `newer` with later ones',
   status: 'Lists only tasks with this status',
   task_metadata: 'Lists only tasks whose metadata has all these fields, as a JSON object',
-  search: 'Lists only tasks whose name, metadata or first message has this text',
   relationships: 'What each task also contains: `agents`, or `work` (what the agent does now)',
   view: 'What the stream contains: updates of messages, events of the agent, records of the log, or chunks of the AI SDK',
   from: 'The position after which the answer starts. 0 is the start of the log. For streams, it is the id of an event, and the header last-event-id takes precedence',
