@@ -10,9 +10,9 @@ export const plants = ['A', 'B', 'C'] as const;
  */
 export type Plant = (typeof plants)[number];
 
-/** A change to a source file that removes a fix. */
+/** A change to a source file that removes a fix: it replaces the text `find` with `replace`. */
 interface Mutation {
-  /** The end of the file's path. */
+  /** The path of the source file in the repository. The URL of a loaded module must end with it. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;

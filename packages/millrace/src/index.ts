@@ -1,6 +1,6 @@
-// The most used parts of core, providers, log and agent. This entry needs no optional package, and it
-// imports nothing that only Node has beyond what the agent itself imports. Everything else is in the
-// subpaths: `millrace/tools`, `millrace/server`, `millrace/log/sqlite` …
+// The most used parts of core, providers, log and agent. This entry needs no optional package and
+// imports no module of Node. Everything else is in the subpaths: `millrace/tools`, `millrace/server`,
+// `millrace/log/sqlite` …
 export {
   type Agent,
   type AgentOptions,

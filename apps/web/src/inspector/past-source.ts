@@ -18,8 +18,8 @@ import type { ChatSource } from '../chat/state/chat-source.ts';
 import { FactIndex } from '../chat/state/fact-index.ts';
 
 /**
- * Creates chat sources for moments of a session. If the moment is later than the last one, only the
- * new facts are read.
+ * Creates chat sources that show a session at a past moment. If a moment is later than the previous
+ * one, the factory reads only the new facts.
  */
 export class PastSourceFactory {
   readonly #blob: ChatSource['blob'];
@@ -45,8 +45,8 @@ export class PastSourceFactory {
 }
 
 /**
- * Caches items, so that each item is always the same object, even if it was streaming at this
- * moment.
+ * Caches the items of a source, so that `item` returns the same object for an id each time. The cache
+ * includes items that were still streaming at the shown moment.
  */
 function memoized(source: ChatSource): ChatSource {
   const items = new Map<ItemId, LiveItem | undefined>();

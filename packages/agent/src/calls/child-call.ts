@@ -24,6 +24,7 @@ interface ChildCallOptions {
   readonly call: ToolCallPart;
   /** The session of the sub-agent. */
   readonly child: SessionId;
+  /** True if an earlier execution of the call was parked, or its process died. */
   readonly isContinued: boolean;
 }
 

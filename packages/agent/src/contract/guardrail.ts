@@ -75,8 +75,8 @@ type Returns<Verdict> = Verdict | Promise<Verdict>;
 /** Options of `inputGuardrail`. */
 export interface InputGuardrailOptions<Context = unknown> extends GuardrailFields {
   /**
-   * Checks one input. In a change, `to` is a text or a list of parts. To type the context of runs,
-   * annotate the second parameter: `GuardrailStep<Desk>`.
+   * Checks one input. If the verdict is `change`, `to` is a text or a list of parts. To type the context
+   * of runs, annotate the second parameter: `GuardrailStep<Desk>`.
    */
   check(
     input: CheckedInput,
@@ -93,8 +93,8 @@ export interface OutputGuardrailOptions<Context = unknown> extends GuardrailFiel
    */
   readonly hold?: boolean | undefined;
   /**
-   * Checks one answer. In a change, `to` is the new text, or `{ value }` for an agent with an `output`
-   * schema.
+   * Checks one answer. If the verdict is `change`, `to` is the new text, or `{ value }` for an agent with
+   * an `output` schema.
    */
   check(
     output: CheckedOutput,
@@ -113,8 +113,8 @@ export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unkno
   /** The tools whose calls are checked. Default: all tools. */
   readonly tools?: readonly Tools[] | undefined;
   /**
-   * Checks one call with valid input, before the `approve` policy. In a change, `to` is the new input,
-   * which the tool's schema must accept.
+   * Checks one call with valid input, before the `approve` policy decides. If the verdict is `change`,
+   * `to` is the new input, which the tool's schema must accept.
    */
   check(
     call: CheckedToolCall<Tools>,

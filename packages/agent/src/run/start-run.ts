@@ -22,7 +22,7 @@ interface RunStart {
   readonly newItems: readonly Item[];
   /** Queued aborts that were for an earlier run. */
   readonly stale: readonly QueuedCommand[];
-  /** True if this is the run of a sub-agent that continues in its session. */
+  /** True if this is the run of a sub-agent whose session an earlier process or run has started. */
   readonly isContinued: boolean;
   /** If true, the input joins an open run that is between turns. */
   readonly joinsOpenRun: boolean;

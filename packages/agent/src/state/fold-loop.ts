@@ -222,7 +222,9 @@ function startItem(
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
   const tried = { ...turn, ...fresh, attempt, itemId, verdicts: new Map() };
   if (kind === 'assistant') return { ...state, turn: tried };
-  // The input before a compaction turn still has to be answered. The item with the summary is never sent.
+  // This turn is a compaction, and `itemId` is the item into which the model writes the summary. No
+  // request contains this item, so it counts as covered. The summary does not answer the input before
+  // the turn, so that input still needs an answer.
   const covered = new Set(state.compacted.covered).add(itemId);
   const compacted = { ...state.compacted, covered };
   return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };

@@ -55,7 +55,7 @@ function isAppend(record: LogRecord): record is Append {
   return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
 }
 
-/** Appends to one part. Each append starts where the previous one ends. */
+/** A list of appends to one part. Each append starts where the previous one ends. */
 interface Group {
   readonly records: [Append, ...Append[]];
   readonly start: number;

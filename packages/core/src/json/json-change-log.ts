@@ -5,8 +5,8 @@ import type { JsonValue } from './json-value.ts';
 /**
  * A change that a fragment made to the value.
  * If a fragment makes too many changes, they are reported as one change, which sets path [] to the
- * value after the fragment. Too many means more than 1,000, and more than an eighth of the values
- * set before.
+ * value after the fragment. The limit is 1,000 changes. If earlier fragments have set more than 8,000
+ * values, the limit is an eighth of these values.
  */
 export type JsonChange =
   /** A new value: a complete one, the known part of a string, or an empty container. */
@@ -25,9 +25,9 @@ const noChanges: readonly JsonChange[] = Object.freeze([]);
  */
 const minRoom = 1000;
 /**
- * A fragment may also report changes for this share of the values that were set before. Reporting
- * the whole value copies the open containers, so it must be rare. With this share, a fragment costs
- * at most a multiple of its own values.
+ * If earlier fragments have set many values, the limit is this share of their number. Reporting the
+ * whole value copies the open containers, so it must be rare. With this share, the cost of a fragment
+ * is at most a multiple of the number of its own values.
  */
 const roomShare = 1 / 8;
 
@@ -39,7 +39,7 @@ export class JsonChangeLog implements JsonSink {
   #count = 0;
   /** The number of changes that can be kept. */
   #room = minRoom;
-  /** The number of values set since the beginning. */
+  /** The number of values that all fragments have set. */
   #values = 0;
   /**
    * The path of the open string. It is created once, because many fragments append to the same

@@ -32,10 +32,10 @@ export class TabPresence {
   }
 
   /**
-   * The lease clock of this tab. Each tab has its own clock. If a tab is frozen, another tab takes its
-   * lease after it has seen the lease unchanged for its whole duration. Without Web Locks the clock is
-   * undefined, and the time of day decides. Otherwise the lease of an ended tab would stay held for too
-   * long.
+   * The lease clock of this tab. Each tab has its own clock. A tab can take the lease of a frozen tab
+   * after it has watched the lease for the lease's whole duration without seeing a change. Without Web
+   * Locks the clock is undefined, and leases expire by the time of day. The lease of a tab that has ended
+   * is then free as soon as it expires, and no tab has to watch it first.
    */
   get clock(): LeaseClock | undefined {
     return this.identity && { id: this.#id, now: () => performance.now() };

@@ -15,7 +15,7 @@ export interface PostgresSnapshotOptions {
   readonly schema?: string | undefined;
 }
 
-/** A session in a snapshot. */
+/** A session and its records, as they were at the moment of the snapshot. */
 export interface SnapshotSession {
   readonly info: SessionInfo;
   readonly records: readonly LogRecord[];

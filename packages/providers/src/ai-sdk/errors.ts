@@ -202,8 +202,8 @@ function errorReportInData(data: unknown): ErrorReport | undefined {
 }
 
 /**
- * The fields of an error that a package threw. They do not depend on the copy or version of the
- * package.
+ * The fields of an error that a package threw. They are read by name, and not through the package's
+ * error classes, because several copies or versions of a package can be installed.
  */
 interface ThrownError {
   readonly error: unknown;

@@ -38,8 +38,8 @@ export interface ModelInfo {
   /** Whether the API enforces a schema on the answers of this model. */
   readonly outputSchema?: boolean | undefined;
   /**
-   * Whether a request can have both a schema for the answer and tools. The same applies to tools
-   * that the provider runs beside functions.
+   * Whether a request can have both tools and a schema for the answer. Such a model also accepts
+   * tools that the provider runs together with tools that the client runs.
    */
   readonly outputWithTools?: boolean | undefined;
   /**

@@ -164,8 +164,8 @@ function assistantMessages(
 }
 
 /**
- * The number of seconds before its expiry at which audio is no longer sent by its id. Its
- * transcript is sent instead.
+ * If audio expires within this number of seconds, a request contains the transcript of the audio and
+ * not its id.
  */
 const audioMarginS = 5;
 

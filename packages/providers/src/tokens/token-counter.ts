@@ -1,14 +1,15 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
 /**
- * Describes how a provider counts the tokens of a request. The request for the count is derived
- * from the request to count.
+ * Describes how a provider counts the tokens of a model request. Millrace sends a second request,
+ * the count request, which it derives from the model request.
  */
 export interface TokenCounter {
-  /** Returns the URL of the count for the URL of the request. */
+  /** Returns the URL of the count request. `url` is the URL of the model request. */
   url(url: string): string;
+  /** Returns the body of the count request. `body` is the body of the model request. */
   body(body: JsonObject): JsonObject;
-  /** The field of the answer that contains the count. */
+  /** The field of the provider's answer that contains the number of tokens. */
   readonly field: string;
 }
 

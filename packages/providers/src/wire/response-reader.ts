@@ -278,7 +278,8 @@ function ignoredToolChoice(
   called: ReadonlySet<string | undefined>,
 ): string | undefined {
   const isComplete = reason === 'stop' || reason === 'tool_use';
-  // With an output schema, the answer itself can be the required call.
+  // With an output schema, the model may have called the output tool. That call satisfies the tool
+  // choice, but the answer contains it as the output and not as a call.
   if (!isComplete || toolChoice === undefined || output !== undefined) return undefined;
   if (toolChoice === 'required' && called.size === 0 && tools.length > 0)
     return 'it ignored the tool choice: the answer has no call';

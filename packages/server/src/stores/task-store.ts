@@ -187,7 +187,8 @@ export class TaskStore {
     reason: string | null,
   ): Promise<void> {
     const row = await this.#rows.get('tasks', id);
-    // The log is read after the row. A run that takes the lease after this read claims a later epoch.
+    // Read the row before the log. If a run takes the lease after this read of the log, its epoch is
+    // higher than the epoch of the row. The change below then does not overwrite the status of that run.
     const info = await this.#log.info(sessionId(id));
     if (info?.lease !== undefined || info?.hasWork === false) return;
     await this.setStatus(id, next, reason, row?.epoch);

@@ -28,7 +28,10 @@ export interface StreamLimits {
    * lags more is disconnected, and can resume. Default: 50,000.
    */
   readonly maxLagRecords: number;
-  /** Maximum number of bytes that a client may fall behind, with the same effect. Default: 8 MiB. */
+  /**
+   * Maximum number of bytes by which a client may lag after it has caught up once. A client that lags
+   * more is disconnected, and can resume. Default: 8 MiB.
+   */
   readonly maxLagBytes: number;
   /** How long a client may read nothing before it is disconnected, in milliseconds. Default: 60,000. */
   readonly stallTimeoutMs: number;

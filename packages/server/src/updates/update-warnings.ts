@@ -1,4 +1,4 @@
-/** Numbers of irregular updates of an agent. Such updates do not fail the task. */
+/** The number of irregular updates of each kind that an agent sent. They do not fail the task. */
 export interface UpdateWarnings {
   /** Updates for an index that was already closed by `done` or `full`. They are dropped. */
   readonly late: number;

@@ -76,7 +76,7 @@ const codePatterns = [
   /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild)\.ya?ml$/,
 ];
 
-/** Two or three names in a row, at any depth, that have the same effect. */
+/** Paths of two or three names, at any depth, whose content programs run or use as settings. */
 const codeChains = setOf(
   `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .gitea/workflows
   .forgejo/workflows .config/fish .config/git .config/nvim .config/helix .config/mise

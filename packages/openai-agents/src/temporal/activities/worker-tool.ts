@@ -36,8 +36,8 @@ export type WorkerTool = WorkerToolFunction | WorkerToolOptions;
 const defaultOutputLength = 30_000;
 
 /**
- * Converts a worker tool to a tool for the log's steps. The workflow has already validated its
- * input.
+ * Converts a worker tool to a tool of an agent, so that the agent's code can run it and write its
+ * progress and its result to the log. The workflow has already validated the input.
  */
 export function stepTool(name: string, tool: WorkerTool, input: JsonValue): Tool {
   const { execute, ...own } = typeof tool === 'function' ? { execute: tool } : tool;

@@ -22,8 +22,8 @@ export function documentFaults(body: unknown): readonly string[] {
 }
 
 /**
- * The keys that only parts of this package have. Values under `foreignPath` belong to the user and
- * may have the same keys.
+ * Keys of Millrace's own content parts. No provider has fields with these names, so they must not be
+ * in a request. Values under `foreignPath` belong to the user and may have such keys.
  */
 const internalKeys = new Set([
   'partial',
