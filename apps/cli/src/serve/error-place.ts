@@ -23,7 +23,8 @@ function placeInHead(stack: string): string | undefined {
 /** Reads the first place outside of Node and of installed packages. */
 function placeInFrames(stack: string): string | undefined {
   for (const frame of stack.split('\n')) {
-    const [, file, line] = /^\s+at .*?(file:\/\/[^\s)]+|\/[^\s)]+|[A-Z]:\\[^\s)]+):(\d+):\d+\)?$/.exec(frame) ?? [];
+    const [, file, line] =
+      /^\s+at .*?(file:\/\/[^\s)]+|\/[^\s)]+|[A-Z]:\\[^\s)]+):(\d+):\d+\)?$/.exec(frame) ?? [];
     const isUsers = file !== undefined && !/[\\/]node_modules[\\/]/.test(file);
     if (isUsers) return `${asPath(file)}:${line}`;
   }

@@ -8,9 +8,9 @@ import {
   type View,
 } from '@millrace/core';
 import {
+  DeniedCalls,
   encodeChunk,
   encodeFrame,
-  DeniedCalls,
   finishChunks,
   hideCalls,
   isStepItem,

@@ -112,7 +112,9 @@ function resultChunks(state: FoldState, id: PartId, part: ToolResultPart): reado
  * part, so they are parts of the message. Text files are left out, because the result has their text.
  */
 function attachmentChunks(id: PartId, { attachments = [] }: ToolResultPart): readonly UiChunk[] {
-  const shown = attachments.filter(({ kind, mimeType }) => kind === 'media' || !/^text\//.test(mimeType));
+  const shown = attachments.filter(
+    ({ kind, mimeType }) => kind === 'media' || !/^text\//.test(mimeType),
+  );
   return shown.map((attachment, at) => fileChunk(`${id}.${at}`, attachment));
 }
 

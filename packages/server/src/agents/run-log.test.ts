@@ -17,7 +17,10 @@ const pay = defineTool({
   },
 });
 
-const rateLimit = { content: { parts: ['Wait'] }, fault: { type: 'error', after: 0, error: 'rate_limit' } } as const;
+const rateLimit = {
+  content: { parts: ['Wait'] },
+  fault: { type: 'error', after: 0, error: 'rate_limit' },
+} as const;
 
 async function serve() {
   const log = memoryLog();

@@ -3,7 +3,7 @@ import { type UiChunk, uiHeaders } from '@millrace/core/streams';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { DefaultChatTransport as TransportOf7 } from 'ai';
-import { DefaultChatTransport as TransportOf6, readUIMessageStream, type UIMessage } from 'ai-6';
+import { readUIMessageStream, DefaultChatTransport as TransportOf6, type UIMessage } from 'ai-6';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createServer } from '../create-server.ts';

@@ -1,11 +1,4 @@
-import type {
-  Attempt,
-  FilePart,
-  JsonObject,
-  MediaPart,
-  RunId,
-  TraceContext,
-} from '@millrace/core';
+import type { Attempt, FilePart, JsonObject, MediaPart, RunId, TraceContext } from '@millrace/core';
 import type { PastRequestInfo } from './inspection.ts';
 import type { TaskMessage, Update } from './message.ts';
 import type * as bodies from './request-bodies.ts';

@@ -17,7 +17,10 @@ test('22.11: what the server sends has the documented form', async () => {
   const path = `/tasks/${task.id}`;
   const readers = ['updates', 'events', 'records', 'ui'].map(
     (view) =>
-      new SseReader({ port: Number(new URL(url).port), path: `${path}/stream?view=${view}&from=0` }),
+      new SseReader({
+        port: Number(new URL(url).port),
+        path: `${path}/stream?view=${view}&from=0`,
+      }),
   );
   onTestFinished(() => readers.forEach((reader) => void reader.disconnect()));
   const content = { type: 'text', author: 'user', content: 'Hello' };

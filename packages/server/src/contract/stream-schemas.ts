@@ -66,7 +66,9 @@ const agentEventSchema = z.looseObject({
 export const uiChunkSchema = z.looseObject({
   type: z
     .string()
-    .describe('The type of the chunk, for example text-delta. The stream ends with the text [DONE]'),
+    .describe(
+      'The type of the chunk, for example text-delta. The stream ends with the text [DONE]',
+    ),
 });
 
 const connectedSchema = z.object({ type: z.literal('connected'), taskId: z.string() });
@@ -93,7 +95,13 @@ export const streamEventSchema = z
 
 /** The results of the JSON-RPC methods. */
 export const rpcResultSchema = z
-  .union([taskResponseSchema, taskSchema, z.array(taskMessageSchema), taskEventSchema, updateSchema])
+  .union([
+    taskResponseSchema,
+    taskSchema,
+    z.array(taskMessageSchema),
+    taskEventSchema,
+    updateSchema,
+  ])
   .describe(
     'task/create, task/cancel and task/interrupt return the task, message/send the messages of the answer, and event/send the event. With `stream: true`, each line has an update',
   );

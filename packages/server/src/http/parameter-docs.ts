@@ -31,6 +31,7 @@ export const parameterDocs: Readonly<Record<string, string>> = {
     'The part after the hyphen in the ids of the stream. With it, the server refuses the request if the log was rewound',
   turn: 'The number of the turn, starting with 1',
   attempt: 'The number of the attempt at the request of the turn, starting with 1',
-  filters: 'Lists only messages that match, as a JSON list of { content, streaming_status, exclude }',
+  filters:
+    'Lists only messages that match, as a JSON list of { content, streaming_status, exclude }',
   last_processed_event_id: 'Lists only events after this one',
 };

@@ -12,7 +12,12 @@ import type { Command } from '../../contract/request-bodies.ts';
 import { RowsError } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
-import type { Answer, MessageExtras, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import type {
+  Answer,
+  MessageExtras,
+  RequestMetadata,
+  SubmitResult,
+} from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
 import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';

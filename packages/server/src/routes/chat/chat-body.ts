@@ -149,7 +149,8 @@ function fileIn({ url = '', mediaType = '', filename = 'file' }: Parts[number]) 
   if (bytes === undefined || !isType)
     throw unusable('a file without a media type, or whose URL is not a base64 data URL');
   const source = { type: 'bytes', bytes } as const;
-  if (/^(?:image|audio|video)\//.test(mimeType)) return { kind: 'media', mimeType, source } as const;
+  if (/^(?:image|audio|video)\//.test(mimeType))
+    return { kind: 'media', mimeType, source } as const;
   return { kind: 'file', name: filename || 'file', mimeType, source } as const;
 }
 

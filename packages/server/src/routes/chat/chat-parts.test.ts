@@ -1,4 +1,4 @@
-import { createAgent, defineTool, type AgentOptions } from '@millrace/agent';
+import { type AgentOptions, createAgent, defineTool } from '@millrace/agent';
 import { toolCallId, toolCallPart } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
@@ -45,7 +45,10 @@ const calls = (name: string) => ({
 
 test('22.6: files of a message reach the model, and are there after a reload', async () => {
   const kinds: ScriptEntry = ({ items }) =>
-    `I got: ${items.at(-1)?.parts.map(({ kind }) => kind).join(', ')}.`;
+    `I got: ${items
+      .at(-1)
+      ?.parts.map(({ kind }) => kind)
+      .join(', ')}.`;
   const { open, reload } = await serve([kinds, kinds]);
   const chat = open();
   const files = [
@@ -129,7 +132,8 @@ test('22.6: after regenerate and a reload, the chat has the messages that were s
   await chat.regenerate();
   await chat.regenerate();
   await chat.sendMessage({ text: '3' });
-  const textOf = ({ parts }: UIMessage) => parts.flatMap((part) => ('text' in part ? part.text : []));
+  const textOf = ({ parts }: UIMessage) =>
+    parts.flatMap((part) => ('text' in part ? part.text : []));
   expect(chat.messages.flatMap(textOf)).toEqual(['1', 'A', '2', 'B at last', '3', 'C']);
   expect((await reload()).flatMap(textOf)).toEqual(chat.messages.flatMap(textOf));
 });

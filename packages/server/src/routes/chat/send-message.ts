@@ -35,9 +35,7 @@ export async function sendChatMessage(
   const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
   const isKnown = history.known !== undefined;
   const metadata =
-    isRegenerate && history.lastId !== undefined
-      ? { [regeneratedKey]: history.lastId }
-      : undefined;
+    isRegenerate && history.lastId !== undefined ? { [regeneratedKey]: history.lastId } : undefined;
   const extras = { files, metadata };
   const sending = { content, key, isKnown, extras, before: history.before };
   return chat.kind === 'sync'
