@@ -14,7 +14,7 @@ export function placeOfError(error: unknown, path: string): string | undefined {
   return name === 'SyntaxError' ? placeOfSyntaxError(path) : placeInFrames(stack);
 }
 
-/** Reads the place that Node writes above the error: `/work/agents.ts:2`, then the line and a mark. */
+/** Reads the place that Node writes above the error: `/app/agents.ts:2`, then the line and a mark. */
 function placeInHead(stack: string): string | undefined {
   const [, file, line] = /^(\/[^\n]*|[A-Z]:\\[^\n]*|file:[^\n]*):(\d+)\n/.exec(stack) ?? [];
   return file === undefined ? undefined : `${asPath(file)}:${line}`;

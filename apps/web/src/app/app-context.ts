@@ -4,7 +4,7 @@ import { createContext, useContext, useEffect, useSyncExternalStore } from 'reac
 import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
 import { LiveSources } from '../chat/state/live-source.ts';
 import { Api } from '../server/api.ts';
-import { basePath } from '../server/base-path.ts';
+import { withBase } from '../server/base-path.ts';
 import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
 import { fetchWithEarlyStream } from '../server/early-stream.ts';
 import { readToken } from './browser-storage.ts';
@@ -20,7 +20,7 @@ export interface App {
 
 export function createApp(): App {
   const client = createClient({
-    url: `${basePath}/`,
+    url: withBase('/'),
     token: readToken,
     fetch: fetchWithEarlyStream,
   });

@@ -1,7 +1,7 @@
 import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from '../app/browser-storage.ts';
-import { basePath } from './base-path.ts';
+import { withBase } from './base-path.ts';
 
 /** One page of a list. `next` is the cursor of the next page. It is undefined on the last page. */
 export interface ListPage {
@@ -45,7 +45,7 @@ export class Api {
     const headers = new Headers({ accept: '*/*' });
     if (token !== '') headers.set('authorization', `Bearer ${token}`);
     if (typeof init.body === 'string') headers.set('content-type', 'application/json');
-    return fetch(`${basePath}${path}`, { ...init, headers, cache: 'no-store' }).catch(
+    return fetch(withBase(path), { ...init, headers, cache: 'no-store' }).catch(
       (cause: unknown) => {
         if (init.signal?.aborted) throw cause;
         const message = 'The server cannot be reached. Check that it runs';

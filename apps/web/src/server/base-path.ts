@@ -17,3 +17,8 @@ export function belowBase(pathname: string, base: string = basePath): string {
   const isBelow = pathname === base || pathname.startsWith(`${base}/`);
   return isBelow ? pathname.slice(base.length) || '/' : pathname;
 }
+
+/** Returns a path of the server with the base path, for requests and links. */
+export function withBase(path: string): string {
+  return `${basePath}${path}`;
+}

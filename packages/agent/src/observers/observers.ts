@@ -59,9 +59,11 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
-  /** True if no observer is called for deltas. */
-  get ignoresDeltas(): boolean {
-    return this.#entries.every(({ observer }) => observer.ignoresDeltas === true);
+  /** Calls `notify`. It ignores deltas if no observer is called for them. */
+  get observe(): Observer {
+    const ignoresDeltas = this.#entries.every(({ observer }) => observer.ignoresDeltas === true);
+    const observe = (...given: Parameters<Observer>) => this.notify(...given);
+    return Object.assign(observe, { ignoresDeltas });
   }
 
   notify(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
