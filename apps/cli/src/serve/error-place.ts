@@ -46,7 +46,7 @@ function placeOfSyntaxError(path: string): string | undefined {
 /** Replaces the types with spaces, so that lines and columns stay the same. */
 function withoutTypes(path: string): string {
   const script =
-    "const { stripTypeScriptTypes } = require('node:module'); process.stdout.write(stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8')))";
+    "const { stripTypeScriptTypes } = require('node:module'); const fs = require('node:fs'); fs.writeFileSync(1, stripTypeScriptTypes(fs.readFileSync(0, 'utf8')))";
   return runNode(['--no-warnings', '-e', script], readFileSync(path, 'utf8')).stdout;
 }
 
