@@ -23,14 +23,21 @@ if (process.argv.includes('run'))
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
-// Slow tests of what few changes touch: the documentation site, and the project inside other frameworks,
-// runtimes and SDKs. The workflow runs them in a job of their own, beside `.ci/run`.
+// Slow tests of what few changes touch: the documentation site, the project inside other frameworks,
+// runtimes and SDKs, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
+// job of their own, beside `.ci/run`.
 const ownJob = [
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/runtimes.full.test.ts',
+  'scripts/simulate.full.test.ts',
   'scripts/types.full.test.ts',
+  'packages/log/src/durable-object/suite.full.test.ts',
   'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
+  'packages/temporal/src/activities/concurrent-streams.full.test.ts',
+  'packages/temporal/src/client/workflow-agent.full.test.ts',
+  'packages/temporal/src/workflow/limits.full.test.ts',
+  'packages/temporal/src/workflow/several-sessions.full.test.ts',
 ];
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = [

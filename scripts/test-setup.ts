@@ -1,8 +1,8 @@
 // Installs the programs that some tests need in addition to Node, and lists those that it could not
-// install: npm run test:setup. With --models, it also installs the model servers of npm run
-// test:real. With --models-only, it installs only them. It needs Debian and root, and Go for the
-// Temporal server. Tests whose program is missing are skipped. With MILLRACE_REQUIRE_ALL=1 they
-// fail instead.
+// install: npm run test:setup. With --rest, it installs only what npm run test:rest needs. With
+// --models, it also installs the model servers of npm run test:real. With --models-only, it installs
+// only them. It needs Debian and root, and Go for the Temporal server. Tests whose program is missing
+// are skipped. With MILLRACE_REQUIRE_ALL=1 they fail instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,12 +17,17 @@ interface Requirement {
   readonly debian?: string;
   /** How to install it without a Debian package. */
   readonly instructions?: string;
+  /** True if only `npm run test:job` needs it. */
+  readonly isForJob?: true;
 }
 
 const succeeds = (command: string, ...args: readonly string[]) =>
   spawnSync(command, args).status === 0;
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
+
+/** The tests use Chromium too, but they take much less CPU time with its headless shell. */
+const headlessShell = 'chromium-headless-shell';
 
 const frameworks = 'examples/frameworks';
 const langchain = 'examples/langchain';
@@ -49,8 +54,8 @@ const requirements: readonly Requirement[] = [
   {
     name: 'Chromium',
     for: 'tests of the web page in a browser',
-    isInstalled: () => succeeds('chromium', '--version'),
-    debian: 'chromium',
+    isInstalled: () => succeeds(headlessShell, '--version') || succeeds('chromium', '--version'),
+    debian: headlessShell,
   },
   {
     name: 'Postgres',
@@ -91,12 +96,14 @@ const requirements: readonly Requirement[] = [
     for: 'the test of the documentation site',
     isInstalled: () => existsSync('docs/site/node_modules/typedoc'),
     instructions: 'run npm ci --prefix docs/site',
+    isForJob: true,
   },
   {
     name: 'web frameworks',
     for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
     isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
     instructions: `run npm ci --prefix ${frameworks}`,
+    isForJob: true,
   },
   {
     name: 'LangChain',
@@ -178,21 +185,24 @@ function discard(path: string): false {
   return false;
 }
 
-const wanted = isOnlyModels ? [] : requirements;
+const isRest = process.argv.includes('--rest');
+const wanted = requirements.filter(({ isForJob }) => !isOnlyModels && !(isRest && isForJob));
 const missing = wanted.filter(({ isInstalled }) => !isInstalled());
 const packages = missing.flatMap(({ debian }) => debian ?? []);
 const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
+// Some systems have only Chromium itself, so this may fail.
+if (!isOnlyModels && canInstall && !succeeds(headlessShell, '--version'))
+  installFromDebian([headlessShell]);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
-if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
+if (missing.some(({ name }) => name === 'the generator of the documentation'))
   run('npm', 'ci', '--prefix', 'docs/site');
-
 if (missing.some(({ name }) => name === 'web frameworks'))
   run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
 if (missing.some(({ name }) => name === 'LangChain'))
   run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
-if (!isOnlyModels) {
+if (!isOnlyModels && !isRest) {
   const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
   // The runtimes need 800 MB. `npm ls` fails unless all are installed in the versions of the
   // package.json.

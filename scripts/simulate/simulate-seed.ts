@@ -1,3 +1,6 @@
+// The log loads this module on demand. Loading takes real time, in which virtual time would advance. It is
+// therefore loaded here, so that the same seed gives the same run.
+import '../../packages/log/src/any-log/load-state.ts';
 import type { TaskHandle } from '@millrace/client';
 import { sessionId } from '@millrace/core';
 import { hasWork } from '@millrace/log/store';

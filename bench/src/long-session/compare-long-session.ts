@@ -23,6 +23,7 @@ const rows: readonly (readonly [keyof Costs, string])[] = [
   ['serverOpen', 'server, first message'],
   ['serverMessage', 'server, later message'],
   ['serverListing', 'server, 50 messages'],
+  ['streamOpen', 'server, first stream, with a cursor'],
 ];
 
 /**
@@ -70,6 +71,7 @@ async function measure(folder: string, task: string): Promise<Costs> {
   return {
     ...(await inProcess(folder, task, 'agent')),
     ...(await inProcess(folder, task, 'server')),
+    ...(await inProcess(folder, task, 'stream')),
   };
 }
 
@@ -89,6 +91,7 @@ function print([short, long]: readonly Costs[]): void {
   for (const [name, when] of [
     ['rssMb', 'messages'],
     ['listedRssMb', 'a list of messages'],
+    ['streamedRssMb', 'a stream of all records'],
   ] as const) {
     const rss = `${short[name].toFixed(0)} → ${long[name].toFixed(0)} MB`;
     console.log(`RSS of the server after ${when}: ${rss} (limit ${acceptableRssMb} MB)`);

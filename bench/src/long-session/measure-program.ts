@@ -22,6 +22,10 @@ export interface Costs {
    * The memory after the messages were listed. For the list, the server has all messages in memory.
    */
   readonly listedRssMb: number;
+  /** The first stream of a task in a process. Its client has a cursor. */
+  readonly streamOpen: number;
+  /** The memory after a client without a cursor has read all records. */
+  readonly streamedRssMb: number;
 }
 
 const [folder = '', session = '', mode = ''] = process.argv.slice(2);
@@ -45,7 +49,8 @@ async function median(work: () => Promise<unknown>): Promise<number> {
 }
 
 const log = sqliteLog({ path: join(folder, 'log.db') });
-const costs = await (mode === 'server' ? serverCosts() : agentCosts());
+const measures = { agent: agentCosts, server: serverCosts, stream: streamCosts };
+const costs = await measures[mode as keyof typeof measures]();
 await log.close();
 process.send?.(costs);
 process.disconnect?.();
@@ -60,7 +65,10 @@ async function agentCosts(): Promise<Partial<Costs>> {
     sessionStates(log).forget('warm');
     await say('warm');
   }
-  const open = await cpuOf(() => say(session));
+  const open = await median(() => {
+    sessionStates(log).forget(session);
+    return say(session);
+  });
   const message = await median(() => say(session));
   const listing = await median(() => log.list({ limit: 50 }));
   return { open, message, listing, settle: await settleCost() };
@@ -94,11 +102,35 @@ async function serverCosts(): Promise<Partial<Costs>> {
     await server.send(other);
   }
   await setTimeout(1000);
-  const serverOpen = await cpuOf(() => server.send(session));
+  const serverOpen = await median(() => {
+    sessionStates(log).forget(session);
+    return server.send(session);
+  });
   const serverMessage = await median(() => server.send(session));
   const rssMb = process.memoryUsage().rss / 2 ** 20;
   const serverListing = await median(() => server.list(session));
   const listedRssMb = process.memoryUsage().rss / 2 ** 20;
   await server[Symbol.asyncDispose]();
   return { serverOpen, serverMessage, serverListing, rssMb, listedRssMb };
+}
+
+async function streamCosts(): Promise<Partial<Costs>> {
+  const server = await startWordsServer(folder, log);
+  const endOf = async (id: string) => (await log.info(id))?.through ?? 0;
+  // The code is compiled with other tasks, which are as long as the short session.
+  for (let task = 0; task < 10; task++) {
+    const other = await server.createTask();
+    await fillSession(log, other, 1000);
+    const through = await endOf(other);
+    sessionStates(log).forget(other);
+    await server.stream(other, through, through - 100);
+    await server.stream(other, through);
+  }
+  await setTimeout(1000);
+  const through = await endOf(session);
+  const streamOpen = await cpuOf(() => server.stream(session, through, through - 100));
+  await server.stream(session, through);
+  const streamedRssMb = process.memoryUsage().rss / 2 ** 20;
+  await server[Symbol.asyncDispose]();
+  return { streamOpen, streamedRssMb };
 }

@@ -11,6 +11,8 @@ export interface WordsServer extends AsyncDisposable {
   send(task: string): Promise<void>;
   /** Reads a page of the task's messages. */
   list(task: string): Promise<void>;
+  /** Reads a stream of the task up to the record at this offset. Default: it starts without a cursor. */
+  stream(task: string, through: number, from?: number): Promise<void>;
 }
 
 const content = { type: 'text', author: 'user', content: 'And then?' };
@@ -37,6 +39,19 @@ export async function startWordsServer(folder: string, log: Log): Promise<WordsS
     createTask: async () => (await rpc('task/create', {})).result?.id ?? '',
     send: async (task) => void (await rpc('message/send', { task_id: task, content })),
     list: async (task) => void (await ask(`/messages?task_id=${task}&limit=50`)),
+    async stream(task, through, from) {
+      const cursor = from === undefined ? '' : `&from=${from}`;
+      const stop = new AbortController();
+      const { signal } = stop;
+      const { body } = await fetch(`${url}/tasks/${task}/stream?view=records${cursor}`, { signal });
+      let end = '';
+      for await (const bytes of body ?? []) {
+        const text = end + Buffer.from(bytes).toString();
+        if (text.includes(`id: ${through}-`)) break;
+        end = text.slice(-40);
+      }
+      stop.abort();
+    },
     async [Symbol.asyncDispose]() {
       await server.close();
       await rows.close();

@@ -16,7 +16,6 @@ import {
   assertProviders,
   providerHint,
 } from './check-settings.ts';
-import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
@@ -156,7 +155,7 @@ export interface AgentOptions<
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
 }
 
-const compaction = { keepSteps: 6, summarize: summaryPrompt };
+const compaction = { keepSteps: 6 };
 
 const limits: Limits = {
   maxTurns: 100,

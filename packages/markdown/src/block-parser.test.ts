@@ -51,6 +51,27 @@ describe('blocks', () => {
       '~~~\na\n\n',
       ['code_open', 'code_line a', 'code_line', 'code_close'],
     ],
+    [
+      'formulas with lines of their own',
+      'a\n$$\n- x\n= y\n$$\n\\[\nz \\]\nb',
+      [
+        'paragraph a',
+        'code_open math',
+        'code_line - x',
+        'code_line = y',
+        'code_close',
+        'code_open math',
+        'code_line z',
+        'code_close',
+        'paragraph b',
+      ],
+    ],
+    [
+      'a formula that is never closed ends at an empty line',
+      '- $$\n  x\n\n  b\n',
+      ['+- code_open math', ' - code_line x', ' - code_close', ' - paragraph b'],
+    ],
+    ['a formula in a line is a part of its paragraph', '$$x$$\nb', ['paragraph $$x$$\\nb']],
     ['code in a line is no fence', '```a``` b', ['paragraph ```a``` b']],
     [
       'indented fences lose their indent',

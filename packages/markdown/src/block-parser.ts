@@ -11,6 +11,7 @@ import {
   isFenceEnd,
   isRule,
   itemStart,
+  mathEnd,
   mayStart,
   quoteStart,
   underlineLevel,
@@ -78,6 +79,7 @@ export class BlockParser {
     if (isInside && this.#leaf?.kind === 'fence') return this.#fenceLine(rest, this.#leaf);
     if (isInside && this.#leaf?.kind === 'html') return this.#htmlLine(rest, this.#leaf);
     if (isBlank(rest)) return this.#blankLine(rest, depth);
+    if (isInside && this.#leaf?.kind === 'math') return this.#mathLine(rest, this.#leaf);
     if (!isInside && this.#isLazy(rest)) return this.#text(rest);
     this.#closeTo(depth);
     this.#start(rest);
@@ -92,7 +94,7 @@ export class BlockParser {
   /** Reads the rest of a line that was too long to be read at once. */
   #continueLine(text: string): void {
     const kind = this.#leaf?.kind;
-    if (kind === 'fence' || kind === 'indented') {
+    if (kind === 'fence' || kind === 'math' || kind === 'indented') {
       return this.#emit({ kind: 'code_line', text, isCut: true });
     }
     if (kind === 'html') return this.#emit({ kind: 'html_line', text, isRest: true });
@@ -104,6 +106,15 @@ export class BlockParser {
     if (isFenceEnd(text, fence)) return this.#closeLeaf();
     const own = Math.min(fence.indent, indentOf(text));
     this.#codeLine(text.slice(own));
+  }
+
+  #mathLine(line: string, { end }: Leaf & { kind: 'math' }): void {
+    const text = line.trimEnd();
+    const isLast = text.endsWith(end);
+    const content = isLast ? text.slice(0, -end.length) : line;
+    if (!isLast || !isBlank(content))
+      this.#emit({ kind: 'code_line', text: content.trim(), isCut: false });
+    if (isLast) this.#closeLeaf();
   }
 
   #htmlLine(text: string, { end }: Leaf & { kind: 'html' }, isRest = true): void {
@@ -135,6 +146,7 @@ export class BlockParser {
       quoteStart(rest) !== undefined ||
       headingStart(rest) !== undefined ||
       fenceStart(rest) !== undefined ||
+      mathEnd(rest) !== undefined ||
       itemStart(rest) !== undefined ||
       isRule(rest);
     return !isStart && htmlStart(rest)?.interrupts !== true;
@@ -231,7 +243,7 @@ export class BlockParser {
   }
 
   /**
-   * Opens a code block or an HTML block. Returns false if none starts. The lines of these blocks are
+   * Opens a code block, a formula or an HTML block. Returns false if none starts. The lines of these blocks are
    * emitted one by one.
    */
   #open(line: string): boolean {
@@ -240,6 +252,13 @@ export class BlockParser {
       this.#closeLeaf();
       this.#emit({ kind: 'code_open', info: fence.info });
       this.#leaf = { kind: 'fence', fence };
+      return true;
+    }
+    const end = mathEnd(line);
+    if (end !== undefined) {
+      this.#closeLeaf();
+      this.#emit({ kind: 'code_open', info: 'math' });
+      this.#leaf = { kind: 'math', end };
       return true;
     }
     const html = htmlStart(line);

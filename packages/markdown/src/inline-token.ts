@@ -7,12 +7,24 @@ export type Mark =
       readonly address: string;
     };
 
+/** A formula in a text. */
+export interface MathToken {
+  readonly type: 'math';
+  /** The formula in TeX, without its delimiters. It is untrusted. */
+  readonly text: string;
+  /** The formula with its delimiters, for views that show the source. */
+  readonly source: string;
+  /** True if the formula has a line of its own: `$$…$$` or `\[…\]`. */
+  readonly isDisplay: boolean;
+}
+
 /**
  * A part of a paragraph, a heading or a table cell. Each `open` token has a `close` token, and they
  * are properly nested. The text of an `html` token is source text that must not be interpreted.
  */
 export type InlineToken =
   | { readonly type: 'text' | 'code' | 'html'; readonly text: string }
+  | MathToken
   | {
       readonly type: 'break';
       /** True if the source contains an explicit line break. False if only a line of the source ends here. */

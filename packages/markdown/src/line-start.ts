@@ -15,7 +15,7 @@ export function isBlank(line: string): boolean {
 
 /** Returns false if the line cannot start a block. It is a quick check that excludes most lines. */
 export function mayStart(line: string): boolean {
-  return /^ {0,3}(?:[>#*+_=`~<\d-]| |$)/.test(line);
+  return /^ {0,3}(?:[>#*+_=`~<$\\\d-]| |$)/.test(line);
 }
 
 export interface HeadingStart {
@@ -71,6 +71,15 @@ export function isFenceEnd(line: string, { mark, length }: FenceStart): boolean 
   const text = line.trim();
   if (indentOf(line) >= codeIndent || text.length < length) return false;
   return text === mark.repeat(text.length);
+}
+
+/**
+ * Returns the mark that ends the formula that a line starts. The line contains only `$$` or `\[`.
+ * Returns undefined for other lines.
+ */
+export function mathEnd(line: string): string | undefined {
+  const [, mark] = /^ {0,3}(\$\$|\\\[)\s*$/.exec(line) ?? [];
+  return mark === '\\[' ? '\\]' : mark;
 }
 
 /** Returns the length of the mark of a quote. Returns undefined if the line does not start with one. */

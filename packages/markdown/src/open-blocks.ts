@@ -148,6 +148,8 @@ export type Leaf =
    * the block.
    */
   | { readonly kind: 'indented'; readonly blanks: string[] }
+  /** A formula. A line that ends with `end` is its last one. An empty line ends it too. */
+  | { readonly kind: 'math'; readonly end: string }
   | { readonly kind: 'html'; readonly end: RegExp | undefined };
 
 /**
@@ -209,6 +211,7 @@ export function contentOf(leaf: Leaf): BlockContent | undefined {
     case 'table':
       return { kind: 'table', rows: leaf.lines, isRest: leaf.isRest };
     case 'fence':
+    case 'math':
     case 'indented':
       return { kind: 'code_close' };
     case 'html':

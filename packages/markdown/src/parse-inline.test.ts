@@ -15,6 +15,8 @@ function tag(token: InlineToken): string {
       return token.text;
     case 'code':
       return `<code>${token.text}</code>`;
+    case 'math':
+      return `<math${token.isDisplay ? ' display' : ''}>${token.text}</math>`;
     case 'break':
       return '\n';
     case 'open':
@@ -99,6 +101,15 @@ describe('text in a line', () => {
     ['**https://a.b**', '<strong><link https://a.b>https://a.b</link></strong>'],
     ['\\*a\\* \\q &amp; &#65; &#x41; &nope; &', '*a* \\q & A A &nope; &'],
     ['a  \nb\\\nc\nd<br/>e', 'a\nb\nc\nd\ne'],
+    ['$a_1*b_1$ and $*c*$', '<math>a_1*b_1</math> and <math>*c*</math>'],
+    [
+      '$$ x^2 $$ \\(y\\) \\[ z \\]',
+      '<math display>x^2</math> <math>y</math> <math display>z</math>',
+    ],
+    ['$a \\$ b$, **$c$**', '<math>a \\$ b</math>, <strong><math>c</math></strong>'],
+    ['from $5 to $6, US$5, 7$ or $8-$9', 'from $5 to $6, US$5, 7$ or $8-$9'],
+    ['`$a$` $`b$`$ \\$c$ $d', '<code>$a$</code> <math>`b</math>`$ $c$ $d'],
+    ['\\(a) \\[b] $$ $$ $', '(a) [b] $$ $$ $'],
   ])('%j', (source, expected) => {
     expect(tagged(source)).toBe(expected);
   });
@@ -155,6 +166,12 @@ describe('text in a line', () => {
       'http://',
       'www.',
       '![a](b)[',
+      '$a ',
+      '$a',
+      '\\(',
+      '$$a',
+      '\\$',
+      '$\\$',
     ];
     for (const mark of marks) {
       const once = mark.repeat(2_000);

@@ -3,9 +3,10 @@ import { type DelimiterChar, type DelimiterRun, DelimiterStack, flanking } from 
 import { entityAt } from './entity.ts';
 import { type InlineToken, type Slot, slotOf, tokensOf } from './inline-token.ts';
 import { angleBracketsAt, bareAddressAt, linkTailAt } from './links.ts';
+import { MathFinder } from './math.ts';
 
 /** Matches the characters that can have a meaning other than text. */
-const special = /[\\`*_~[\]<&\n]|!\[|https?:\/\/|www\./gi;
+const special = /[\\`*_~[\]<&$\n]|!\[|https?:\/\/|www\./gi;
 const escapable = /^[!-/:-@[-`{-~]$/;
 
 /**
@@ -28,6 +29,7 @@ class InlineParser {
   readonly #delimiters: DelimiterStack;
   readonly #brackets = new BracketStack();
   readonly #codeSpans: CodeSpans;
+  readonly #math: MathFinder;
   #at = 0;
 
   constructor(source: string, onWork?: OnWork) {
@@ -35,6 +37,7 @@ class InlineParser {
     this.#onWork = onWork;
     this.#delimiters = new DelimiterStack(onWork);
     this.#codeSpans = new CodeSpans(source);
+    this.#math = new MathFinder(source, onWork);
   }
 
   parse(): readonly InlineToken[] {
@@ -53,7 +56,8 @@ class InlineParser {
   #special(char: string): void {
     switch (char) {
       case '\\':
-        return this.#escape();
+        if (!this.#formula()) this.#escape();
+        return;
       case '`':
         return this.#code();
       case '*':
@@ -65,6 +69,9 @@ class InlineParser {
         return this.#openBracket(char === '!');
       case ']':
         return this.#closeBracket();
+      case '$':
+        if (!this.#formula()) this.#take('$', 1);
+        return;
       case '<':
         return this.#angle();
       case '&':
@@ -74,6 +81,15 @@ class InlineParser {
       default:
         return this.#address();
     }
+  }
+
+  /** Reads a formula. Returns false if none starts here. */
+  #formula(): boolean {
+    const formula = this.#math.at(this.#at);
+    if (formula === undefined) return false;
+    this.#slots.push(slotOf(formula));
+    this.#at += formula.source.length;
+    return true;
   }
 
   #escape(): void {

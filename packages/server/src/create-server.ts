@@ -5,7 +5,7 @@ import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
-import { ServerError } from './contract/server-error.ts';
+import { errorReason, ServerError } from './contract/server-error.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
@@ -190,10 +190,19 @@ export function createServer(options: ServerOptions): Server {
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress, trustedProxies } = options;
-  const ready = once(() => service.start());
+  const ready = once(() =>
+    service.start().catch((error: unknown) => {
+      onDiagnostic?.(`Cannot start the server: ${errorReason(error)}`);
+      throw error;
+    }),
+  );
+  const readyForRequests = () =>
+    ready().catch((error: unknown) => {
+      throw notStarted(error);
+    });
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
-    ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready },
+    ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
     storage: service.storage,
   });
   return {
@@ -231,6 +240,17 @@ function once(work: () => Promise<void>): () => Promise<void> {
     });
     return running;
   };
+}
+
+/**
+ * Returns the error that requests get if the server could not start. The cause is not about the request,
+ * so it must not be sent as its answer. For example, a client gives up after `not_found`.
+ */
+function notStarted(cause: unknown): ServerError {
+  // Only the messages of server errors are for clients.
+  const reason = cause instanceof ServerError ? cause.message : 'it could not start. Try again';
+  const message = `The server is not ready: ${reason}`;
+  return new ServerError('unavailable', message, {}, { cause, retryAfterMs: 1000 });
 }
 
 /**

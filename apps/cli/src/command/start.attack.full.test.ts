@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
+import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
 import { builtProgram } from '../testing/built-program.ts';
 
@@ -49,7 +49,10 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Starts the command as its own process. `input`: `ignore` has an end, `pipe` has none. */
 function start(words: readonly string[], env: Variables = {}, input: 'ignore' | 'pipe' = 'ignore') {
-  const own = { PATH: process.env['PATH'], HOME: home, ...env };
+  // Node's cache of compiled code is shared, except where the attack is a folder that the command uses.
+  const isOwnFolder = 'HOME' in env || 'XDG_CACHE_HOME' in env;
+  const shared = isOwnFolder ? { PATH: process.env['PATH'] } : childEnv();
+  const own = { ...shared, HOME: home, ...env };
   const given = Object.entries(own).filter(([, value]) => value !== undefined);
   const child = spawn(process.execPath, [builtProgram(), ...words], {
     ...{ cwd, env: Object.fromEntries(given), stdio: [input, 'pipe', 'pipe'] },

@@ -6,6 +6,7 @@ import { scriptedModel } from './testing/scripted-model.ts';
 import {
   describeInTmux,
   idleHint,
+  secondsOf,
   startChat,
   terminalHarness,
   waitForDialog,
@@ -63,6 +64,23 @@ async function finish(terminal: TestTerminal): Promise<void> {
 /** Waits as `waitForDialog`, unless the dialog ends before. */
 async function waitForDialogOrEnd(terminal: TestTerminal): Promise<void> {
   await Promise.race([waitForDialog(terminal).catch(() => {}), terminal.waitFor(idleHint)]);
+}
+
+/**
+ * Scrolls to the next page. A busy program ignores the key for longer than a second, and no hint shows it.
+ * So this function presses it again if the program has drawn the same page for 3 s more.
+ */
+async function showNextPage(terminal: TestTerminal, screen: string): Promise<void> {
+  const [, position = ''] = /(lines \d+–\d+ of \d+)/.exec(screen) ?? [];
+  let last = screen;
+  for (let left = 20; left > 0 && last.includes(position); left--) {
+    const later = secondsOf(last) + 3;
+    await terminal.press('Space');
+    last = await terminal.waitUntil(
+      (next) => !next.includes(position) || secondsOf(next) >= later,
+      'the next page',
+    );
+  }
 }
 
 const refusals: readonly (readonly [string, string])[] = [
@@ -155,12 +173,10 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     const seen: string[] = [];
     await waitForDialog(terminal);
     for (let left = 40; left > 0; left--) {
-      const screen = await terminal.screen();
+      const screen = await terminal.waitFor(/lines \d+–\d+ of \d+/);
       seen.push(screen);
       if (screen.includes('the end')) break;
-      const [, position = ''] = /(lines \d+–\d+ of \d+)/.exec(screen) ?? [];
-      await terminal.press('Space');
-      await terminal.waitUntil((next) => !next.includes(position), 'the next page');
+      await showNextPage(terminal, screen);
     }
     for (let n = 0; n < 148; n++) expect(seen.join('\n')).toMatch(new RegExp(`echo line ${n}\\b`));
     expect(hasRun()).toBe(false);

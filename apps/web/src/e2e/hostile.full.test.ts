@@ -31,7 +31,7 @@ describeInChromium()('hostile content', () => {
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5 + documentTypes.length);
     expect(await forbiddenLinks(tab)).toEqual([]);
     // Direction marks are escaped in tool results, as in tool inputs.
-    const resultText = await tab.page.locator('.tool-card .result-text').first().innerText();
+    const resultText = await tab.page.locator('.tool-card .output-text').first().innerText();
     expect(resultText).toContain('\\u202Ereversed');
     expect(resultText).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 
@@ -98,7 +98,7 @@ function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
         (name.endsWith('href') && !/^(?:https?:|mailto:|blob:http:\\/\\/127\\.|\\/(?:$|app\\/))/.test(value)) ||
         (name === 'style' && /url|fixed/.test(value));
       const isOwn = !/^(?:SCRIPT|IFRAME|OBJECT|EMBED|BASE|LINK|META|STYLE|FORM|TEMPLATE|MATH)$/.test(element.tagName)
-        || element.matches('form.composer, form.approval-form');
+        || element.matches('form.composer, form.approval-form, .math .katex-mathml math');
       return [...own.filter(isBad).map(({ name, value }) => element.tagName + ' ' + name + '=' + value),
         ...(isOwn ? [] : [element.tagName])];
     })`);

@@ -50,6 +50,6 @@ async function shownParts(tab: ChatTab): Promise<readonly string[]> {
 }
 
 const partsScript = `
-[...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .result-text)')]
+[...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .output-text)')]
   .map((one) => one.matches('.tool-card') ? one.ariaLabel : one.textContent)
 `;

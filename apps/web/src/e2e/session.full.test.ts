@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
@@ -107,7 +108,8 @@ describeInChromium()('a session on the page', () => {
     const link = await tab.page.evaluate<string>('navigator.clipboard.readText()');
     const other = await visitor.tab(link);
     await other.page.getByText('You are viewing an earlier moment.').waitFor();
-    await expect.poll(() => other.transcript.innerText()).toBe(then);
+    const shown = () => other.transcript.innerText();
+    await expect.poll(shown, { timeout: patientMs(20_000) }).toBe(then);
     await other.page.getByRole('button', { name: 'Back to now' }).first().click();
     await other.waitForText('END');
     expect(await visitor.allFaults()).toEqual([]);

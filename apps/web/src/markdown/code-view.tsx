@@ -1,5 +1,7 @@
-import { memo, type ReactNode, useCallback, useMemo } from 'react';
+import { memo, type ReactNode, useCallback, useMemo, useState } from 'react';
+import { Button } from '../design/button.tsx';
 import { CopyButton } from './copy-button.tsx';
+import { type FrameKind, FrameView } from './frame-view.tsx';
 import { GrowingListView } from './growing-list.tsx';
 import type { CodePiece } from './highlight.ts';
 import type { CodeNode } from './markdown-tree.ts';
@@ -15,26 +17,59 @@ interface CodeViewProps {
 /** Renders code with a button that copies it. */
 export function CodeView({ text, lang, isDone }: CodeViewProps) {
   return (
-    <CodeFrame lang={lang} copied={text}>
-      {isDone ? <HighlightedCode text={text} lang={lang} /> : <GrowingCode text={text} />}
-    </CodeFrame>
+    <CodeFigure lang={lang} copied={text}>
+      <CodeText>
+        {isDone ? <HighlightedCode text={text} lang={lang} /> : <GrowingCode text={text} />}
+      </CodeText>
+    </CodeFigure>
   );
 }
 
-/** Renders a code block of Markdown. Finished lines are not rendered again while it grows. */
+/** The languages that the page can show in a frame. */
+const frameKinds: ReadonlyMap<string, FrameKind> = new Map([
+  ['html', 'document'],
+  ['svg', 'document'],
+  ['mermaid', 'diagram'],
+]);
+
+/** Maximum length of a text that is shown in a frame. */
+const maxFramed = 500_000;
+
+/**
+ * Renders a code block of Markdown. Finished lines are not rendered again while it grows. A diagram is
+ * drawn when it is complete. A document runs its scripts, so the user has to ask for its preview.
+ */
 export function CodeBlockView({ node: { info, pieces, isDone } }: { readonly node: CodeNode }) {
+  const kind = frameKinds.get(info.trim().split(/\s/, 1)[0]?.toLowerCase() ?? '');
+  const [choice, setChoice] = useState<boolean>();
   const copied = useCallback(() => [...pieces].join(''), [pieces]);
   const text = useMemo(() => (isDone ? [...pieces].join('') : ''), [pieces, isDone]);
+  const onFailed = useCallback(() => setChoice(false), []);
+  const canFrame = isDone && kind !== undefined && text.length <= maxFramed;
+  const isFramed = canFrame && (choice ?? kind === 'diagram');
+  const button = canFrame && (
+    <Button size="small" look="quiet" onClick={() => setChoice(!isFramed)}>
+      {isFramed ? 'Code' : 'Preview'}
+    </Button>
+  );
+  if (isFramed)
+    return (
+      <CodeFigure lang={info} copied={copied} button={button}>
+        <FrameView {...{ kind, text, onFailed }} />
+      </CodeFigure>
+    );
   return (
-    <CodeFrame lang={info} copied={copied}>
-      {isDone ? (
-        <HighlightedCode text={text} lang={info} />
-      ) : (
-        <code>
-          <GrowingListView list={pieces} render={renderLines} />
-        </code>
-      )}
-    </CodeFrame>
+    <CodeFigure lang={info} copied={copied} button={button}>
+      <CodeText>
+        {isDone ? (
+          <HighlightedCode text={text} lang={info} />
+        ) : (
+          <code>
+            <GrowingListView list={pieces} render={renderLines} />
+          </code>
+        )}
+      </CodeText>
+    </CodeFigure>
   );
 }
 
@@ -42,23 +77,30 @@ function renderLines(lines: readonly string[]) {
   return <span>{lines.join('')}</span>;
 }
 
-interface CodeFrameProps {
+interface CodeFigureProps {
   readonly lang: string | undefined;
   readonly copied: string | (() => string);
+  readonly button?: ReactNode;
   readonly children: ReactNode;
 }
 
-function CodeFrame({ lang, copied, children }: CodeFrameProps) {
+/** Code or its preview, with its language and its buttons above it. */
+function CodeFigure({ lang, copied, button, children }: CodeFigureProps) {
   return (
     <figure className="code">
       <figcaption className="code-head">
-        <span>{lang?.trim() || 'text'}</span>
+        <span className="code-lang">{lang?.trim() || 'text'}</span>
+        {button}
         <CopyButton text={copied} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the code with the keyboard */}
-      <pre tabIndex={0}>{children}</pre>
+      {children}
     </figure>
   );
+}
+
+function CodeText({ children }: { readonly children: ReactNode }) {
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the code with the keyboard
+  return <pre tabIndex={0}>{children}</pre>;
 }
 
 function HighlightedCode({ text, lang }: Pick<CodeViewProps, 'text' | 'lang'>) {

@@ -6,6 +6,7 @@ import {
   safeLink,
 } from '@millrace/markdown';
 import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
+import { MathView } from './math-view.tsx';
 
 /** Renders the text of a block. HTML in the source is shown as text. */
 export function InlineView({ text }: { readonly text: string }) {
@@ -36,6 +37,9 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
         break;
       case 'code':
         children.push(<code key={children.length}>{token.text}</code>);
+        break;
+      case 'math':
+        children.push(<MathView key={children.length} {...token} />);
         break;
       case 'break':
         if (token.isHard) children.push(<br key={children.length} />);

@@ -111,7 +111,7 @@ test('a picture is a link, also inside of a link', () => {
 test('code is shown with its tabs, and its language above it', () => {
   const shown = html('```make\nall:\n\techo\n```');
   expect(shown).toContain('<code>all:\n\techo</code>');
-  expect(shown).toContain('<span>make</span>');
+  expect(shown).toContain('<span class="code-lang">make</span>');
 });
 
 test('marks that are nested without limit do not fail, and no word is lost', () => {

@@ -2,7 +2,8 @@ import { memo } from 'react';
 import { CodeBlockView } from './code-view.tsx';
 import { type GrowingList, GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-tree.ts';
+import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-tree.ts';
+import { MathBlock } from './math-view.tsx';
 import { TableView } from './table-view.tsx';
 
 /** Renders the nodes of a document, a quote or a list item. */
@@ -23,7 +24,7 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
     case 'paragraph':
       return <ParagraphView node={node} />;
     case 'code':
-      return <CodeBlockView node={node} />;
+      return isMath(node) ? <MathBlock node={node} /> : <CodeBlockView node={node} />;
     case 'table':
       return <TableView node={node} />;
     case 'list':
@@ -44,6 +45,11 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
       return <hr />;
   }
 });
+
+/** Returns true for a formula with lines of its own. It is shown as code until it is complete. */
+function isMath({ info, isDone }: CodeNode): boolean {
+  return isDone && info === 'math';
+}
 
 function renderText(pieces: readonly string[]) {
   return pieces.join('');

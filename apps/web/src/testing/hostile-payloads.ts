@@ -1,6 +1,15 @@
 /** A text that would cause harm if the page did not treat it as plain text. */
 interface HostilePayload {
-  readonly kind: 'html' | 'link' | 'picture' | 'svg' | 'markdown' | 'terminal' | 'bidi' | 'style';
+  readonly kind:
+    | 'html'
+    | 'link'
+    | 'picture'
+    | 'svg'
+    | 'markdown'
+    | 'terminal'
+    | 'bidi'
+    | 'style'
+    | 'math';
   readonly text: string;
 }
 
@@ -135,6 +144,20 @@ const style = [
   `<p style="background:url(${evil}/b);position:fixed;inset:0">a</p>`,
 ];
 
+const math = [
+  `$\\href{javascript:${run}}{a}$`,
+  `$\\url{javascript:${run}}$`,
+  `$\\includegraphics{${evil}/pixel.png}$`,
+  `$\\htmlStyle{background:url(${evil}/b);position:fixed}{a}$`,
+  `$\\htmlData{a=b}{a} \\htmlId{root}{a} \\htmlClass{dialog}{a}$`,
+  `$\\text{<img src=x onerror=${run}>}$`,
+  `$$\\rule{9999em}{9999em} \\kern{9999em} \\raisebox{9999em}{a}$$`,
+  `$\\def\\a{\\a\\a}\\a$`,
+  `$\\gdef\\frac{\\href{javascript:${run}}} \\frac{a}$`,
+  `$${'{'.repeat(2_000)}a${'}'.repeat(2_000)}$`,
+  `$\\color{red;background:url(${evil}/b)}{a}$`,
+];
+
 const ofKind = (kind: HostilePayload['kind'], texts: readonly string[]) =>
   texts.map((text): HostilePayload => ({ kind, text }));
 
@@ -147,4 +170,5 @@ export const hostilePayloads: readonly HostilePayload[] = [
   ...ofKind('terminal', terminal),
   ...ofKind('bidi', bidi),
   ...ofKind('style', style),
+  ...ofKind('math', math),
 ];

@@ -1,47 +1,14 @@
-import type {
-  Attempt,
-  JsonValue,
-  RejectionCode,
-  ToolCallId,
-  ToolCallPart,
-  ToolResultPart,
-} from '@millrace/core';
+import type { Attempt, JsonValue, ToolCallId, ToolCallPart, ToolResultPart } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { CheckedToolCall, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { isRepeatedCallId } from '../state/turn-calls.ts';
-import { Approvals, changedCallId } from './approvals.ts';
+import { Approvals, changedCallId, refusal, repeatedIdText, type Verdict } from './approvals.ts';
 import { prepareCall } from './prepare-call.ts';
+import type { Questions } from './questions.ts';
 import { denialText } from './tool-result.ts';
-
-const repeatedIdText =
-  'It was not run: another call of the session has the same id. Make the call again.';
-
-/**
- * A call that may run. `judged` is the text that the policy decided on, and the tool must run nothing
- * else.
- */
-export type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
-
-/** A call that must not run, and the message for the model. */
-interface Refusal {
-  readonly refused: RejectionCode;
-  readonly message: string;
-}
-
-/** `left`: nothing is decided, because the run stops. */
-type Verdict = DecidedCall | Refusal | 'left';
-
-/** True if the call must not run. */
-export function isRefusal(verdict: DecidedCall | Refusal): verdict is Refusal {
-  return 'refused' in verdict;
-}
-
-function refusal(refused: RejectionCode, message: string): Refusal {
-  return { refused, message };
-}
 
 /**
  * Decides which calls of one attempt run, and with which input. The schema, the policy, guardrails and
@@ -50,12 +17,16 @@ function refusal(refused: RejectionCode, message: string): Refusal {
 export class CallDecisions {
   readonly #context: RunContext;
   readonly #approvals: Approvals;
+  readonly #at: Attempt;
   readonly #stop: AbortSignal;
+  /** Undefined until the user is asked, because the code loads on demand. */
+  #questions: Questions | undefined;
 
   /** `stop` ends the waiting for answers and policies. */
   constructor(context: RunContext, at: Attempt, stop: AbortSignal) {
     this.#context = context;
-    this.#approvals = new Approvals(context, at);
+    this.#approvals = new Approvals(context, at.turn);
+    this.#at = at;
     this.#stop = stop;
   }
 
@@ -75,7 +46,7 @@ export class CallDecisions {
 
   /** Resumes the call that waits for the answer with this id. */
   wake(id: ToolCallId): void {
-    this.#approvals.wake(id);
+    this.#questions?.wake(id);
   }
 
   /**
@@ -85,7 +56,7 @@ export class CallDecisions {
   async decide(call: ToolCallPart): Promise<Verdict | 'parked' | 'lost'> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop;
-    if (this.#isRepeated(call)) return refusal('invalid', repeatedIdText);
+    if (this.isRepeated(call)) return refusal('invalid', repeatedIdText);
     const { offered } = this.#context.journal.loop.turn ?? {};
     const work = prepareCall(call, this.tools, this.changedInput(call), offered);
     const ready = await raceAbort(work, stop);
@@ -95,7 +66,7 @@ export class CallDecisions {
       return 'lost';
     // A client was already asked to run this call, which means that the call was allowed.
     if (this.callState(call)?.isAwaited) return ready;
-    if (!this.#questionState(call)?.isAsked) {
+    if (!this.questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';
       if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
@@ -103,51 +74,35 @@ export class CallDecisions {
       if (policy.decision === 'allow' && asking === undefined)
         return { ...ready, judged: policy.judged };
       const why = asking === undefined ? policy : { ...policy, reason: asking.reason };
-      if (this.answerTo(call) === undefined)
-        await this.#context.journal.write([
-          this.#approvals.askedDraft(ready, why, this.#changeOf(call)),
-        ]);
+      const questions = await raceAbort(this.#loadQuestions(), stop);
+      if (questions === halted) return 'left';
+      if (this.answerTo(call) === undefined) await questions.ask(ready, why);
     }
     if (this.answerTo(call) === undefined && whileAsking === 'park') return 'parked';
-    await this.#approvals.waitForAnswer(this.#questionId(call), stop);
-    return this.applyAnswer(ready);
+    return (await this.#loadQuestions()).answer(ready);
   }
 
-  /**
-   * Applies the answer of the user. The current policy can still deny the call, because the answer may be
-   * older than the policy's rules.
-   */
+  /** Applies the user's answer to a call, right before the call runs. */
   async applyAnswer(ready: CheckedToolCall): Promise<Verdict> {
-    const { call } = ready;
-    const { answer, judged } = this.#questionState(call) ?? {};
-    if (answer === undefined) return 'left';
-    if (answer.decision === 'deny') return refusal('denied', denialText(answer.reason));
-    // Another writer may have added a call with this id while the question was open.
-    if (this.#isRepeated(call)) return refusal('invalid', repeatedIdText);
-    const isChanged = answer.input !== undefined;
-    const work = isChanged
-      ? prepareCall(call, this.tools, answer.input)
-      : Promise.resolve({ ...ready, ok: true as const });
-    const allowed = await raceAbort(work, this.#stop);
-    if (allowed === halted) return 'left';
-    if (!allowed.ok) return refusal(allowed.code, allowed.message);
-    const deciding = isChanged
-      ? this.#approvals.changedDecision(allowed)
-      : this.#approvals.answeredDecision(allowed);
-    const policy = await raceAbort(deciding, this.#stop);
-    if (policy === halted) return 'left';
-    if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
-    // The user saw the text that the policy judged when it asked. If the user changed the input, the
-    // policy has judged the new input only now.
-    return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
+    return (await this.#loadQuestions()).apply(ready);
+  }
+
+  /** Returns the object that asks the user. The code loads on demand, because many runs ask nothing. */
+  async #loadQuestions(): Promise<Questions> {
+    const { Questions } = await import('./questions.ts');
+    this.#questions ??= new Questions({
+      ...{ context: this.#context, at: this.#at, stop: this.#stop },
+      ...{ approvals: this.#approvals, calls: this },
+    });
+    return this.#questions;
   }
 
   /**
    * True if an answer could be about another call. That call has the same id, or belongs to a sub-agent.
    */
-  #isRepeated(call: ToolCallPart): boolean {
+  isRepeated(call: ToolCallPart): boolean {
     const { toolCallId } = call;
-    const { isAsked = false, question } = this.#questionState(call) ?? {};
+    const { isAsked = false, question } = this.questionState(call) ?? {};
     const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
     const isOther = isAsked && question?.of !== about;
     return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
@@ -167,17 +122,18 @@ export class CallDecisions {
    * Returns the id of the question about the call. If a guardrail changed the input, the question has its
    * own id. An answer under the id of the call was about the old input.
    */
-  #questionId(call: ToolCallPart): ToolCallId {
+  questionId(call: ToolCallPart): ToolCallId {
     return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
   }
 
-  #questionState(call: ToolCallPart): CallState | undefined {
-    return this.#context.journal.loop.turn?.calls.get(this.#questionId(call));
+  /** Returns the state of the question about the call. */
+  questionState(call: ToolCallPart): CallState | undefined {
+    return this.#context.journal.loop.turn?.calls.get(this.questionId(call));
   }
 
   /** Returns the user's answer to the question about the call, if there is one. */
   answerTo(call: ToolCallPart): CallState['answer'] {
-    return this.#questionState(call)?.answer;
+    return this.questionState(call)?.answer;
   }
 
   /**

@@ -9,12 +9,13 @@ import type {
 } from '@millrace/core';
 import { abort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { CheckedToolCall, HandOff } from '../contract/tool.ts';
 import { outputFor } from '../state/turn-calls.ts';
-import { CallDecisions, type DecidedCall, isRefusal } from './call-decisions.ts';
+import { type DecidedCall, isRefusal } from './approvals.ts';
+import { CallDecisions } from './call-decisions.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ClientCalls } from './client-call.ts';
-import { executeOnce, stopChild } from './execution.ts';
+import { executeOnce } from './execution.ts';
+import type { HandOffs } from './hand-offs.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
 import { errorResult } from './tool-result.ts';
@@ -43,7 +44,8 @@ export class CallRunner {
   readonly #onAbort = () => abort(this.#stop);
   readonly #decisions: CallDecisions;
   readonly #slots: ResultSlots;
-  readonly #handOffs: HandOffs;
+  /** Undefined until a call hands off, because the code loads on demand. */
+  #handOffs: HandOffs | undefined;
   /** Undefined until a call needs a tool that a client runs, because the code loads on demand. */
   #clientCalls: ClientCalls | undefined;
   readonly #running = new Map<ToolCallId, Promise<void>>();
@@ -61,7 +63,6 @@ export class CallRunner {
     this.#limiter = new ConcurrencyLimiter(settings.limits.maxParallelTools);
     this.#decisions = new CallDecisions(context, this.#at, this.#stop.signal);
     this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
-    this.#handOffs = new HandOffs(context, this.#at);
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
@@ -115,6 +116,12 @@ export class CallRunner {
     return this.#clientCalls;
   }
 
+  async #loadHandOffs(): Promise<HandOffs> {
+    const { HandOffs } = await import('./hand-offs.ts');
+    this.#handOffs ??= new HandOffs(this.#context, this.#at);
+    return this.#handOffs;
+  }
+
   /**
    * Resumes the call that waits for the answer with this id. The call can also be that of a sub-agent.
    */
@@ -165,14 +172,11 @@ export class CallRunner {
         await this.#reject(call, code === 'blocked' ? 'denied' : code, message);
   }
 
+  /** Ends the sub-agent of a call. The code loads on demand, because few agents have sub-agents. */
   async #stopChild(call: ToolCallPart): Promise<void> {
-    const { execution } = this.#decisions.callState(call) ?? {};
-    const { tools } = this.#context.settings;
-    const tool = tools.get(call.name);
-    const waits = execution?.isParked || (execution?.isLost && tool?.afterCrash === 'repeat');
-    if (!waits || execution.child === undefined) return;
-    const ready = await prepareCall(call, tools, this.#decisions.changedInput(call));
-    if (ready.ok) await stopChild(ready, this.#context, this.#at);
+    if (this.#decisions.callState(call)?.execution?.child === undefined) return;
+    const { stopChild } = await import('./stop-child.ts');
+    await stopChild(call, this.#decisions.changedInput(call), this.#context, this.#at);
   }
 
   /** Stops the running tools and waits for them. */
@@ -248,13 +252,14 @@ export class CallRunner {
     const ready = hasAnswer ? await this.#decisions.applyAnswer(waiting) : waiting;
     if (typeof ready === 'string') return;
     if (isRefusal(ready)) return void (await this.#reject(call, ready.refused, ready.message));
+    const handOffs = tool.handsOff && (await this.#loadHandOffs());
     const options = {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
       isOver: () => this.#isOver,
       isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
       checkResult: (part: ToolResultPart) =>
-        this.#decisions.withChange(call, this.#handOffs.checkResult(ready, part)),
-      handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
+        this.#decisions.withChange(call, handOffs?.checkResult(ready, part) ?? part),
+      handOffDrafts: (part: ToolResultPart) => handOffs?.draftsFor(ready, part) ?? [],
       onChild: (one: ChildCall | undefined) => one && this.#children.set(call.toolCallId, one),
     };
     this.#parked.delete(call.toolCallId);
@@ -292,47 +297,6 @@ const rejectionTexts = {
   cut: 'It was not run: the answer was cut off. Make the call again if it is still wanted.',
   blocked: 'It was not run: a guardrail stopped the run.',
 };
-
-/** Handles the hand-offs of one attempt. Only the first hand-off takes effect. */
-class HandOffs {
-  readonly #context: RunContext;
-  readonly #at: Attempt;
-  #isDone = false;
-
-  constructor(context: RunContext, at: Attempt) {
-    this.#context = context;
-    this.#at = at;
-  }
-
-  /** Returns the result, or an error in its place if another hand-off was first. */
-  checkResult({ call, tool }: CheckedToolCall, part: ToolResultPart): ToolResultPart {
-    const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
-    if (tool.handsOff === undefined || part.isError || !isTaken) return part;
-    return errorResult(call, 'It was handed to somebody else already.');
-  }
-
-  draftsFor({ tool, input }: CheckedToolCall, { isError }: ToolResultPart): readonly DraftRecord[] {
-    const { handsOff } = tool;
-    if (handsOff === undefined || isError) return [];
-    this.#isDone = true;
-    const to = handsOff.to().name;
-    const reason = reasonOf(handsOff, input);
-    const fact = { type: 'handed_off', to, ...(reason !== undefined && { reason }) } as const;
-    return [{ ...this.#at, fact }];
-  }
-}
-
-/**
- * Returns the reason of a hand-off. If the user's function throws, the reason is undefined and the
- * hand-off still happens.
- */
-function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
-  try {
-    return handsOff.reason(input);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Runs at most `width` tasks at once, in the order in which they arrive. */
 class ConcurrencyLimiter {

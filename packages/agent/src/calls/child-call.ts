@@ -187,6 +187,18 @@ export class ChildCall implements ParentCall {
   }
 }
 
+/**
+ * Creates the object that connects a call to its sub-agent. If the call was parked, or its process died,
+ * the sub-agent continues in the same session.
+ */
+export function createChildCall(call: ToolCallPart, context: RunContext, at: Attempt): ChildCall {
+  const { journal, settings } = context;
+  const { execution } = journal.loop.turn?.calls.get(call.toolCallId) ?? {};
+  const known = execution?.isLost || execution?.isParked ? execution.child : undefined;
+  const child = known ?? settings.ids.session();
+  return new ChildCall({ context, at, call, child, isContinued: known !== undefined });
+}
+
 const otherCall: ChildAnswer = {
   decision: 'deny',
   reason: 'another call has the id of this question, so nobody can be asked about it',

@@ -59,8 +59,9 @@ export async function executeOnce(
   const { journal, settings } = context;
   const { toolCallId, name } = call;
   const executionId = settings.ids.execution(toolCallId);
+  // The code for sub-agents loads on demand, because few agents have any.
   const childCall = ready.tool.startsSession
-    ? await createChildCall(ready, context, at)
+    ? (await import('./child-call.ts')).createChildCall(call, context, at)
     : undefined;
   const about = { toolCallId, name, executionId };
   const named = { type: 'tool_execution_started', ...about, summary } as const;
@@ -89,56 +90,6 @@ export async function executeOnce(
   return { type: 'done' };
 }
 
-/**
- * Creates the object that connects the call to its sub-agent. If the call was parked, or its process
- * died, the sub-agent continues in the same session. The code loads on demand, because few agents have
- * sub-agents.
- */
-async function createChildCall(
-  { call }: CheckedToolCall,
-  context: RunContext,
-  at: Attempt,
-): Promise<ChildCall> {
-  const { ChildCall } = await import('./child-call.ts');
-  const { journal, settings } = context;
-  const { execution } = journal.loop.turn?.calls.get(call.toolCallId) ?? {};
-  const known = execution?.isLost || execution?.isParked ? execution.child : undefined;
-  const child = known ?? settings.ids.session();
-  return new ChildCall({ context, at, call, child, isContinued: known !== undefined });
-}
-
-/**
- * Ends a sub-agent that is parked or whose process died. Called because the caller was aborted. It runs
- * the tool with a signal that is already aborted.
- */
-export async function stopChild(
-  ready: CheckedToolCall,
-  context: RunContext,
-  at: Attempt,
-): Promise<void> {
-  const { settings, journal } = context;
-  const { execution } = journal.loop.turn?.calls.get(ready.call.toolCallId) ?? {};
-  if (execution === undefined || !ready.tool.startsSession) return;
-  const childCall = await createChildCall(ready, context, at);
-  if (!childCall.isContinued) return;
-  const signal = AbortSignal.abort(new Error(stoppedEarly.output.text));
-  const toolContext = contextOf(ready, execution.id, childCall, context, at, () => {});
-  const { clock, retry } = settings;
-  const work = runToEnd(ready, { ...toolContext, signal });
-  await raceAbort(work, signal, { clock, ms: retry.toolGraceMs });
-}
-
-/** Runs a tool with a signal that is already aborted. Its result or error is ignored. */
-async function runToEnd({ tool, input }: CheckedToolCall, context: ToolContext): Promise<void> {
-  try {
-    const execution = tool.execute(input, context);
-    if (Symbol.asyncIterator in execution) for await (const _text of execution);
-    else await execution;
-  } catch {
-    // The error does not matter, because the caller is aborted in any case.
-  }
-}
-
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
   ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
@@ -153,7 +104,7 @@ async function runAndReport(
   if (isOver()) return stoppedEarly;
   const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
   const update = (text: string) => progress.add(String(text));
-  const toolContext = contextOf(ready, executionId, childCall, context, at, update);
+  const toolContext = toolContextOf(ready, executionId, childCall, context, at, update);
   const { clock, retry } = settings;
   const performed = await runTool(tool, input, toolContext, {
     ...{ clock, graceMs: retry.toolGraceMs, stop },
@@ -162,7 +113,8 @@ async function runAndReport(
   return performed;
 }
 
-function contextOf(
+/** Returns the context that a tool gets, without its signal. */
+export function toolContextOf(
   { call: { toolCallId }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,

@@ -1,12 +1,7 @@
-import {
-  type JsonValue,
-  nearestNames,
-  type RejectionCode,
-  type ToolCallPart,
-} from '@millrace/core';
-import { withoutOptionalNulls } from '@millrace/providers';
+import type { JsonValue, RejectionCode, ToolCallPart } from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
 import type { CheckedToolCall, Tool } from '../contract/tool.ts';
+import { withoutNulls } from '../tool/schema.ts';
 
 type PreparedCall =
   | ({ readonly ok: true } & CheckedToolCall)
@@ -24,9 +19,8 @@ export async function prepareCall(
 ): Promise<PreparedCall> {
   const tool = tools.get(call.name);
   if (tool === undefined) {
-    const isGone = offered.includes(call.name);
-    const message = isGone ? goneToolMessage(call.name) : unknownToolMessage(call.name, tools);
-    return { ok: false, code: 'unknown', message };
+    const { missingToolMessage } = await import('../tool/imprecise-call.ts');
+    return { ok: false, code: 'unknown', message: missingToolMessage(call.name, tools, offered) };
   }
   const rawInput = changed === undefined ? call.input : changed;
   if (rawInput === undefined || call.partial)
@@ -36,7 +30,7 @@ export async function prepareCall(
       message: 'The arguments are not JSON. Make the call again.',
     };
   try {
-    const validated = await tool.validate(withoutOptionalNulls(tool.inputSchema, rawInput));
+    const validated = await tool.validate(await withoutNulls(tool.inputSchema, rawInput));
     if (!validated.ok)
       return {
         ok: false,
@@ -66,18 +60,4 @@ function summaryOf(tool: Tool, input: unknown): string {
   } catch {
     return tool.name;
   }
-}
-
-/** Returns the message for a tool that the request offered but that the agent no longer has. */
-function goneToolMessage(name: string): string {
-  return `The tool ${name} is no longer available. Continue without it.`;
-}
-
-function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): string {
-  const names = [...tools.keys()];
-  const near = nearestNames(name, names);
-  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-  const all =
-    names.length > 0 ? ` There are: ${names.slice(0, 50).join(', ')}.` : ' There are none.';
-  return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
 }

@@ -1,11 +1,4 @@
-import {
-  type FilePart,
-  type MediaPart,
-  type Metadata,
-  parseJson,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '@millrace/core';
+import { parseJson, type ToolCallPart, type ToolResultPart } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { Tool, ToolOutput } from '../contract/tool.ts';
 
@@ -52,37 +45,9 @@ export async function createResultPart(
       ...(metadata && { metadata }),
     };
   }
-  const full = attachments.find((one) => isFullOutput(one, { metadata }));
-  if (full?.source.type === 'blob') {
-    const short = clipMiddle(text, maxOutputLength, full.source.hash);
-    return { ...head, text: short, attachments, ...(metadata && { metadata }) };
-  }
-  const ref = await blobs.put(new TextEncoder().encode(text));
-  const whole = { kind: 'file', name: 'output.txt', mimeType: 'text/plain' } as const;
-  const source = { type: 'blob', ...ref } as const;
-  return {
-    ...head,
-    text: clipMiddle(text, maxOutputLength, ref.hash),
-    metadata: { ...metadata, wholeOutput: { hash: ref.hash, length: ref.length } },
-    attachments: [...attachments, { ...whole, source }],
-  };
-}
-
-/** True if the attachment is the full text of a result whose text was clipped. */
-export function isFullOutput(
-  { source }: MediaPart | FilePart,
-  { metadata }: { readonly metadata?: Metadata | undefined },
-): boolean {
-  const { hash } = (metadata?.['wholeOutput'] ?? {}) as { readonly hash?: string };
-  return source.type === 'blob' && source.hash === hash;
-}
-
-function clipMiddle(text: string, most: number, hash: string): string {
-  const half = Math.floor(most / 2);
-  const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
-  const omitted = text.length - start.length - end.length;
-  const note = `\n[… ${omitted} characters are left out here; the whole is kept as output ${hash} …]\n`;
-  return (start + note + end).toWellFormed();
+  // The code loads on demand, because most outputs are short.
+  const { clippedResult } = await import('./clipped-result.ts');
+  return clippedResult(head, { ...output, text, attachments }, maxOutputLength, blobs);
 }
 
 /** Returns a result part that reports an error. */

@@ -1,18 +1,6 @@
-import {
-  type FoldState,
-  type Item,
-  type ItemId,
-  itemId,
-  type JsonValue,
-  type Part,
-  type Source,
-  toArray,
-  toItem,
-} from '@millrace/core';
-import type { BlobStore } from '@millrace/log';
+import { type FoldState, type Item, itemId, type Part, toArray, toItem } from '@millrace/core';
 import type { ModelRequest, ToolDefinition } from '@millrace/providers';
-import { isFullOutput } from '../calls/tool-result.ts';
-import type { Compacted, LoopState } from '../contract/loop-state.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 import type { ResolvedStep, Settings } from '../contract/settings.ts';
 import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
@@ -26,10 +14,15 @@ export async function contextItems(
   state: FoldState,
   { compacted, rejectedReasoning, inputs }: RequestState,
 ): Promise<readonly Item[]> {
-  const accepted = guardedItems(withoutReasoning(state, rejectedReasoning), inputs);
-  // The code loads on demand, because items are clipped only if the context was too long.
-  const clip = compacted.clipped.size > 0 ? (await import('./clip-item.ts')).clipItem : undefined;
-  const context = applyCompaction(accepted, compacted, clip);
+  const transcript = withoutReasoning(state, rejectedReasoning);
+  const { covered, summary, clipped } = compacted;
+  const isCompacted = covered.size + clipped.size > 0 || summary !== undefined;
+  const isGuarded = inputs.withheld.size > 0 || transcript.some(({ kind }) => kind === 'context');
+  // The code loads on demand, because many sessions have neither guardrails nor compactions.
+  const context =
+    isCompacted || isGuarded
+      ? (await import('./changed-items.ts')).changedContext(transcript, { compacted, inputs })
+      : transcript.filter(({ parts }) => parts.length > 0);
   return contextFilters.reduce((items, filter) => filter(items), context);
 }
 
@@ -63,9 +56,10 @@ export async function buildRequest(
   const filtered = prepared.items ?? (await contextItems(settings, state, loop));
   const prompt =
     typeof instructions === 'function' ? await instructions(filtered, step) : instructions;
-  const items = await Promise.all(
-    filtered.map((item) => withBytes(withChangedInputs(item), log.blobs)),
-  );
+  // The code loads on demand, because many sessions have only texts and calls.
+  const items = filtered.some(({ parts }) => parts.some(mayNeedChange))
+    ? await (await import('./changed-items.ts')).sentItems(filtered, log.blobs)
+    : filtered;
   const definitions = [...tools.values()].flatMap(toolDefinition);
   const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
   const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
@@ -76,6 +70,12 @@ export async function buildRequest(
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
+}
+
+/** True if a part may refer to a blob, or belong to a call that ran with changed arguments. */
+function mayNeedChange(part: Part): boolean {
+  if (part.kind === 'media' || part.kind === 'file') return true;
+  return part.kind === 'tool_result' && (part.attachments ?? part.metadata) !== undefined;
 }
 
 /** Returns the tools that a step offers, in the order of the agent. `names` undefined means all tools. */
@@ -118,115 +118,6 @@ function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[]
   });
 }
 
-/**
- * Returns the items as the guardrails changed them. Changed inputs are replaced, and inputs for which a
- * guardrail stopped the run are removed.
- */
-export function guardedItems(
-  items: readonly Item[],
-  { replaced, withheld }: Pick<LoopState['inputs'], 'replaced' | 'withheld'>,
-): readonly Item[] {
-  if (!items.some((item) => isReplacement(item) || withheld.has(item.id))) return items;
-  const changes = new Map(items.filter(isReplacement).map((item) => [item.id, item]));
-  return items.flatMap((item) => {
-    if (isReplacement(item) || withheld.has(item.id)) return [];
-    const change = changes.get(replaced.get(item.id) ?? item.id);
-    return change === undefined || item.redacted ? item : { ...item, parts: change.parts };
-  });
-}
-
-/** True for an item that only holds the new content of another item. */
-function isReplacement({ kind, metadata }: Item): boolean {
-  return kind === 'context' && metadata?.['guardrail'] === true;
-}
-
-/**
- * Adds a note to each result whose call ran with changed arguments. The call itself keeps the model's
- * arguments, because providers sign calls, store them, or compare them with their own answer.
- */
-function withChangedInputs(item: Item): Item {
-  if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
-  return { ...item, parts: item.parts.map(withChangedInput) };
-}
-
-function withChangedInput(part: Part): Part {
-  const input = changedInputOf(part);
-  if (part.kind !== 'tool_result' || input === undefined) return part;
-  const json = JSON.stringify(input);
-  const shown =
-    json.length > maxShownInput ? `${json.slice(0, maxShownInput)}…`.toWellFormed() : json;
-  const who = part.metadata?.['changedBy'] === undefined ? 'The user' : 'A guardrail';
-  const note = `${who} changed the arguments of this call to ${shown}\nThe result is for these arguments:`;
-  return { ...part, text: `${note}\n${part.text}` };
-}
-
-const maxShownInput = 10_000;
-
-function changedInputOf(part: Part): JsonValue | undefined {
-  return part.kind === 'tool_result' ? part.metadata?.['changedInput'] : undefined;
-}
-
 function systemItem(text: string): Item {
   return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
-}
-
-/**
- * Loads the bytes of blobs into the item, because providers accept only bytes. Full outputs of clipped
- * results are not loaded.
- */
-export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
-  if (!item.parts.some(hasBlob)) return item;
-  return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, blobs))) };
-}
-
-function hasBlob(part: Part): boolean {
-  if (part.kind === 'tool_result') return part.attachments?.some(hasBlob) ?? false;
-  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
-}
-
-async function loadPart<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
-  if (part.kind === 'tool_result' && part.attachments !== undefined) {
-    const { attachments: _all, ...rest } = part;
-    const sent = part.attachments.filter((one) => !isFullOutput(one, part));
-    const attachments = await Promise.all(sent.map((one) => loadPart(one, blobs)));
-    return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
-  }
-  if (part.kind !== 'media' && part.kind !== 'file') return part;
-  return { ...part, source: await loadSource(part.source, blobs) };
-}
-
-async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
-  if (source.type !== 'blob') return source;
-  const bytes = await blobs.get(source.hash);
-  return bytes === undefined ? source : { type: 'bytes', bytes };
-}
-
-/**
- * Returns the context items: the transcript without the items that the summary covers, plus the summary.
- * `clip` shortens the items that were too long.
- */
-export function applyCompaction(
-  items: readonly Item[],
-  { covered, summary, clipped }: Compacted,
-  clip: ((item: Item, maxLength: number) => Item) | undefined,
-): readonly Item[] {
-  const kept = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
-  const remaining =
-    clip === undefined
-      ? kept
-      : kept
-          .map((item) => clip(item, clipped.get(item.id) ?? Number.POSITIVE_INFINITY))
-          .filter(({ parts }) => parts.length > 0);
-  return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
-}
-
-export const summaryId: ItemId = itemId('summary');
-
-/** The default prompt for a summary. */
-export const summaryPrompt: string =
-  'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
-  'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
-
-function summaryItem(text: string): Item {
-  return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
 }

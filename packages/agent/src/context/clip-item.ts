@@ -9,7 +9,7 @@ import {
   type ToolCallPart,
   toolCallPart,
 } from '@millrace/core';
-import { isFullOutput } from '../calls/tool-result.ts';
+import { isFullOutput } from '../calls/clipped-result.ts';
 
 /**
  * The shortest length to which an item is clipped, in characters. The note about the clipping needs this

@@ -16,7 +16,7 @@ import {
 } from '../testing/test-agent.ts';
 import { withMethods } from '../testing/test-doubles.ts';
 import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
-import { summaryPrompt } from './build-request.ts';
+import { summaryPrompt } from './changed-items.ts';
 
 const look = tool('look', async () => 'seen', { effects: 'none' });
 const long = { input: 1000 } as const;

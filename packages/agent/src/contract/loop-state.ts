@@ -157,7 +157,7 @@ export interface CallState {
   readonly asking: { readonly reason: string | undefined } | undefined;
 }
 
-export interface ChangedInput {
+interface ChangedInput {
   readonly input: JsonValue;
   readonly by: string;
 }

@@ -195,8 +195,11 @@ export interface Compaction {
    * calls. At least 1, because a request needs the input that it answers. Default: 6.
    */
   readonly keepSteps: number;
-  /** The prompt for the summary. `false` drops old items without a summary. */
-  readonly summarize: string | false;
+  /**
+   * The prompt for the summary. `false` drops old items without a summary. Default: a prompt that asks for
+   * what was asked, decided, done, and is still to do.
+   */
+  readonly summarize?: string | false | undefined;
 }
 
 /**

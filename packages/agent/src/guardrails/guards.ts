@@ -13,8 +13,8 @@ import {
   type ToolCallPart,
   toItem,
 } from '@millrace/core';
-import { Approvals } from '../calls/approvals.ts';
 import { prepareCall } from '../calls/prepare-call.ts';
+import { AnswerWaiter } from '../calls/questions.ts';
 import { denialText } from '../calls/tool-result.ts';
 import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
@@ -59,10 +59,11 @@ export class Guards {
   readonly #context: RunContext;
   /** The ids of calls with invalid input. The loop rejects these calls, so no guardrail checks them. */
   readonly #unusable = new Set<ToolCallId>();
-  #approvals: Approvals | undefined;
+  readonly #answers: AnswerWaiter;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.#answers = new AnswerWaiter(context);
   }
 
   /**
@@ -94,7 +95,7 @@ export class Guards {
 
   /** Resumes the check that waits for this answer. */
   wake(question: ToolCallId): void {
-    this.#approvals?.wake(question);
+    this.#answers.wake(question);
   }
 
   #guardrails(on: GuardrailPlace): readonly Guardrail[] {
@@ -339,8 +340,7 @@ export class Guards {
     }
     if (stateOf()?.answer === undefined && settings.whileAsking === 'park')
       return { type: 'parked', question };
-    this.#approvals = new Approvals(this.#context, at);
-    await this.#approvals.waitForAnswer(question, signal);
+    await this.#answers.wait(question, signal);
     const answer = stateOf()?.answer;
     if (answer === undefined) return { type: 'left' };
     if (answer.decision === 'allow') return { verdict: 'pass', reason: 'The user allowed it' };

@@ -10,12 +10,13 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
+import { registryWithHandOffs } from '../calls/hand-offs.ts';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import { resolveTools } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
+import { activeSettings, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
 /** The request of an earlier attempt, which was built again from the log. */
@@ -54,7 +55,7 @@ export async function requestAt(
   const { state, loop, kind, provider: id, model } = moment;
   const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };
   if (kind !== 'assistant') return { ...asked, described: undefined, notes: [summaryNote] };
-  const active = activeSettings(createRegistry(root), root, loop.agent);
+  const active = activeSettings(registryWithHandOffs(root), root, loop.agent);
   const step = { context: options.context, session: sessionId(session), turn: at.turn };
   const tools = await resolveTools(active, at.turn, { ...step, journal: { state, loop } });
   const settings = { ...active, tools };

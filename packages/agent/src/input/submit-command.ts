@@ -1,5 +1,6 @@
 import {
   type AskedApproval,
+  type FoldState,
   findUnknownOption,
   isId,
   type JsonValue,
@@ -18,9 +19,9 @@ import type { ApproveOptions, ClientToolResult, DenyOptions } from '../contract/
 import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { alreadyDecided, type CallOutcome, noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { loopFold } from '../state/fold-loop.ts';
+import { hasCall } from '../state/turn-calls.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
 import { toItems } from './run-input.ts';
 
@@ -194,6 +195,23 @@ function outcomeOf(decision: Decision): CallOutcome {
   return { decision: 'deny', by, reason: decision.reason };
 }
 
+/**
+ * Rejects with `no_such_call` if the current turn of a run does not have the call, and with
+ * `already_decided` if the call has an answer.
+ */
+export async function assertDecidable(
+  log: Log,
+  session: SessionId,
+  { toolCallId }: Decision,
+  { state, loop }: { readonly state: FoldState; readonly loop: LoopState },
+): Promise<void> {
+  const waiting = state.asked.map((asked) => asked.toolCallId);
+  if (!hasCall(state, loop.turn, toolCallId))
+    throw await refusedDecision(log, session, { toolCallId, waiting });
+  const answer = loop.turn?.calls.get(toolCallId)?.answer;
+  if (answer !== undefined) throw alreadyDecided(session, toolCallId, answer);
+}
+
 interface RefusedCall {
   readonly toolCallId: ToolCallId;
   /** The ids of the calls that still wait. */
@@ -204,15 +222,58 @@ interface RefusedCall {
  * Returns the error for a decision on a call that does not wait. It reads the log to find the earlier
  * decision, which costs time only when a decision is refused.
  */
-export async function refusedDecision(
+async function refusedDecision(
   log: Log,
   session: SessionId,
   { toolCallId, waiting }: RefusedCall,
 ): Promise<AgentError> {
   const outcome = await readOutcome(log, session, toolCallId);
-  return outcome === undefined
-    ? noSuchCall(session, toolCallId, waiting)
-    : alreadyDecided(session, toolCallId, outcome);
+  return decisionError(session, toolCallId, outcome, waiting);
+}
+
+/**
+ * Returns the error for a decision that has no effect. `outcome` is undefined if there is no such call.
+ * `waiting` are the ids of the calls that wait.
+ */
+export function decisionError(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  outcome: CallOutcome | undefined,
+  waiting: readonly ToolCallId[] = [],
+): AgentError {
+  if (outcome !== undefined) return alreadyDecided(session, toolCallId, outcome);
+  const hint = waiting.length === 0 ? 'No call waits' : `These calls wait: ${waiting.join(', ')}`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call. ${hint}`;
+  return new AgentError('no_such_call', message, { session, toolCallId });
+}
+
+/** The decision on a call that can no longer be decided on. */
+interface CallOutcome {
+  /**
+   * The decision. `ended` means that the call was neither approved nor denied. Its run has ended, or it
+   * needed no approval.
+   */
+  readonly decision: 'allow' | 'deny' | 'ended';
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+const outcomeTexts = {
+  allow: 'it was allowed',
+  deny: 'it was denied',
+  ended: 'it is over',
+} as const;
+
+function alreadyDecided(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  { decision, by, reason }: CallOutcome,
+): AgentError {
+  const who = by === undefined ? '' : ` by ${by}`;
+  const why = reason === undefined ? '' : ` (${reason})`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
+  const place = { session, toolCallId, decision, ...(by !== undefined && { by }) };
+  return new AgentError('already_decided', message, place);
 }
 
 /** Reads the decision on a call from the log. Undefined if the log has no fact about the call. */

@@ -27,48 +27,7 @@ function notCreatedHere(name: string): AgentError {
  * The agents that may drive a session, by name. They are the agent that was called, and all agents that
  * hand-offs can reach.
  */
-type AgentRegistry = ReadonlyMap<string, Settings>;
-
-export function createRegistry(root: Settings): AgentRegistry {
-  const found = new Map([[root.name, root]]);
-  const origins = new Map([[root.name, root]]);
-  for (const settings of found.values()) {
-    for (const { handsOff } of settings.tools.values()) {
-      if (handsOff === undefined) continue;
-      const next = settingsOf(handsOff.to());
-      const namesake = origins.get(next.name);
-      if (namesake !== undefined && namesake !== next) throw agentNameTaken(next.name);
-      if (namesake !== undefined) continue;
-      origins.set(next.name, next);
-      found.set(next.name, withRunSettings(root, next));
-    }
-  }
-  return found;
-}
-
-/**
- * Returns the settings that apply after a hand-off. Instructions, tools and providers come from the new
- * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The run's
- * `output` schema also stays, because its caller expects that type.
- */
-function withRunSettings(root: Settings, next: Settings): Settings {
-  const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
-  const { stopWhen } = root;
-  const output = root.output ?? next.output;
-  const guardrails = joinGuardrails(root, next);
-  return {
-    ...{ ...next, output, log, observers, limits, clock },
-    ...{ ids, random, onDiagnostic, onInterrupted, stopWhen, guardrails },
-  };
-}
-
-/** Returns the guardrails after a hand-off. The run's guardrails come first, then the new agent's. */
-function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
-  const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
-  const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));
-  if (taken !== undefined) throw guardrailNameTaken(taken.name, root.name, next.name);
-  return [...root.guardrails, ...added];
-}
+export type AgentRegistry = ReadonlyMap<string, Settings>;
 
 /** Returns the settings of the agent that currently has the session. */
 export function activeSettings(
@@ -94,16 +53,6 @@ export function settingsWhileAsking(
     adapted.set(settings, known);
     return known;
   };
-}
-
-function agentNameTaken(name: string): AgentError {
-  const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
-  return new AgentError('name_taken', message, { agent: name });
-}
-
-function guardrailNameTaken(name: string, root: string, next: string): AgentError {
-  const message = `Cannot hand off from ${root} to ${next}: both have a guardrail with the name ${name}. Rename one, or use the same guardrail in both`;
-  return new AgentError('name_taken', message, { agent: next, guardrail: name });
 }
 
 function unknownAgent(name: string, registry: AgentRegistry): AgentError {

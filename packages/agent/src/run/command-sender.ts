@@ -15,8 +15,7 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import { toItems } from '../input/run-input.ts';
 import type { SessionJournal } from '../session/journal.ts';
 import { encodeCommand } from '../state/commands.ts';
-import { hasCall } from '../state/turn-calls.ts';
-import { alreadyDecided, runOver } from './run-errors.ts';
+import { runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {
   readonly settings: Settings;
@@ -125,19 +124,10 @@ export class CommandSender implements RunCommands {
   ): Promise<void> {
     const code = await import('../input/submit-command.ts');
     const decision = decisionOf(code);
-    const { journal } = await this.#options.opened;
-    const { state, loop } = journal;
-    const isThere = hasCall(state, loop.turn, decision.toolCallId);
-    const waiting = state.asked.map(({ toolCallId }) => toolCallId);
-    if (!isThere && !this.#isClosed)
-      throw await code.refusedDecision(this.#options.settings.log, this.#options.session, {
-        ...{ toolCallId: decision.toolCallId, waiting },
-      });
-    const answer = loop.turn?.calls.get(decision.toolCallId)?.answer;
-    if (answer !== undefined && !this.#isClosed)
-      throw alreadyDecided(this.#options.session, decision.toolCallId, answer);
-    const { session, runId, stopped, tools } = this.#options;
-    const checked = code.assertInputFits(decision, state.asked, tools());
+    const { settings, session, opened, runId, stopped, tools } = this.#options;
+    const { journal } = await opened;
+    if (!this.#isClosed) await code.assertDecidable(settings.log, session, decision, journal);
+    const checked = code.assertInputFits(decision, journal.state.asked, tools());
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }

@@ -1,10 +1,9 @@
-import type { DraftRecord, ErrorInfo, ToolCallId } from '@millrace/core';
+import type { DraftRecord, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
-import { alreadyDecided, noSuchCall } from './run-errors.ts';
 
 /** The command types that the loop handles between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
@@ -137,20 +136,18 @@ export class CommandHandler {
     const isOpen = turn?.calls.get(toolCallId)?.answer === undefined;
     const isFirst = isOpen && name !== undefined && !this.#decided.has(name);
     if (turn === undefined || call === undefined || name === undefined || !isFirst)
-      return this.#write([commandConsumed(key, this.#lateDecision(toolCallId))]);
+      return this.#refuseDecision(key, toolCallId);
     this.#decided.add(name);
     await this.#write([commandConsumed(key), approvalAnswered(turn, call, decision)]);
   }
 
-  /** Returns the reason why a decision has no effect. */
-  #lateDecision(toolCallId: ToolCallId): ErrorInfo {
+  /** Consumes a decision that has no effect. The code for the reason loads on demand. */
+  async #refuseDecision(key: string, toolCallId: ToolCallId): Promise<void> {
     const { journal, session } = this.#context;
     const { answer } = journal.loop.turn?.calls.get(toolCallId) ?? {};
-    const { code, message } =
-      answer === undefined
-        ? noSuchCall(session, toolCallId)
-        : alreadyDecided(session, toolCallId, answer);
-    return { code, message };
+    const { decisionError } = await import('../input/submit-command.ts');
+    const { code, message } = decisionError(session, toolCallId, answer);
+    await this.#write([commandConsumed(key, { code, message })]);
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {

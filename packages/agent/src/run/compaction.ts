@@ -10,13 +10,7 @@ import {
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
-import {
-  applyCompaction,
-  guardedItems,
-  summaryId,
-  summaryPrompt,
-  withBytes,
-} from '../context/build-request.ts';
+import { changedContext, summaryId, summaryPrompt, withBytes } from '../context/changed-items.ts';
 import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -90,11 +84,7 @@ export class Compactor {
 
 const turnsBetween = 3;
 /** The compaction settings for a `compact` command. */
-const commandDefaults = {
-  whenTokens: Number.POSITIVE_INFINITY,
-  keepSteps: 2,
-  summarize: summaryPrompt,
-};
+const commandDefaults = { whenTokens: Number.POSITIVE_INFINITY, keepSteps: 2 };
 
 /** The average number of characters per token, over English text and code. */
 const charactersPerToken = 4;
@@ -111,9 +101,7 @@ function checkedContext(context: RunContext): readonly Item[] {
 }
 
 function currentContext({ journal }: RunContext): readonly Item[] {
-  const { inputs, compacted } = journal.loop;
-  const items = guardedItems(transcript(journal.state), inputs);
-  return applyCompaction(items, compacted, clipItem);
+  return changedContext(transcript(journal.state), journal.loop);
 }
 
 /** Returns an estimate of the tokens in the input and tool results that no request has contained yet. */
@@ -180,7 +168,7 @@ async function compact(
   }
   const old = items.filter(({ id }) => id === summaryId || covered.includes(id));
   const wholeLength = contextLength(old);
-  const prompt = compaction.summarize;
+  const prompt = compaction.summarize ?? summaryPrompt;
   let maxLength = isTooLong ? Math.min(wholeLength, contextLength(items) / 2) : wholeLength;
   for (let tries = 0; covered.length > 0 && tries < maxSummaries; tries++, maxLength /= 2) {
     const at = tries === 0 ? turn : journal.loop.lastTurn + 1;

@@ -34,7 +34,7 @@ import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
-import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
+import { type DrivenSession, keepSession, openSession } from '../session/open-session.ts';
 import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
 import { runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -45,7 +45,7 @@ import {
   type RunEventSource,
   runEvents,
 } from '../views/run-views.ts';
-import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
+import { type AgentRegistry, activeSettings, settingsWhileAsking } from './agent-registry.ts';
 import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { RunLoop } from './loop.ts';
@@ -250,6 +250,7 @@ export class LiveRun implements Run {
   }
 
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
+    const registry = await createRegistry(this.#settings);
     const journal = await this.#journalOf(driver, from);
     await journal.open();
     const opened = journal.state;
@@ -257,7 +258,7 @@ export class LiveRun implements Run {
     this.#through = opened.through;
     // If a sub-agent continues, the result covers its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
-    const context = this.#contextOf(journal, before);
+    const context = this.#contextOf(journal, before, registry);
     this.#parks = () => context.settings.whileAsking === 'park';
     this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
@@ -343,9 +344,12 @@ export class LiveRun implements Run {
     return this.#options.parent?.isContinued === true && toArray(state.items).length > 0;
   }
 
-  #contextOf(journal: SessionJournal, initialState: FoldState): RunContext {
+  #contextOf(
+    journal: SessionJournal,
+    initialState: FoldState,
+    registry: AgentRegistry,
+  ): RunContext {
     const settings = this.#settings;
-    const registry = createRegistry(settings);
     this.#hasOutput = [...registry.values()].some(({ output }) => output !== undefined);
     const callIds = new UniqueCallIds(settings.ids, journal.state);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
@@ -378,7 +382,11 @@ export class LiveRun implements Run {
     };
     const { name: agent } = this.#settings;
     const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
-    const again = (through: number) => refold(this.#settings.log, this.session, through);
+    // The code loads on demand, because redactions are rare.
+    const again = async (through: number) => {
+      const { refold } = await import('../session/reopen-session.ts');
+      return refold(this.#settings.log, this.session, through);
+    };
     const journal = new SessionJournal({
       ...{ driver, from, refold: again },
       ...{ observe, onRecord, onStep, agent },
@@ -447,6 +455,17 @@ export class LiveRun implements Run {
       () => {},
     );
   }
+}
+
+/**
+ * Returns the agents that may drive the session. The code for hand-offs loads on demand, because few agents
+ * have any.
+ */
+async function createRegistry(root: Settings): Promise<AgentRegistry> {
+  const handsOff = [...root.tools.values()].some((tool) => tool.handsOff !== undefined);
+  if (!handsOff) return new Map([[root.name, root]]);
+  const { registryWithHandOffs } = await import('../calls/hand-offs.ts');
+  return registryWithHandOffs(root);
 }
 
 /** The opened session of a run. */

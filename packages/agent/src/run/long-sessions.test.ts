@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { transcript } from '@millrace/core';
+import { attemptOf, sessionId, toArray, transcript } from '@millrace/core';
 import { memoryLog, sessionStates, snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { countingLog } from '../../../log/src/testing/counting-log.ts';
 import { createAgent } from '../create-agent.ts';
-import { expectConstantCosts } from '../testing/message-cost-law.ts';
+import { compaction, expectConstantCosts, wordModel } from '../testing/message-cost-law.ts';
 
 const answers = (text: string, times: number) =>
   scriptedProvider(Array.from({ length: times }, () => text));
@@ -45,6 +45,29 @@ describe('21.F law 18: the cost of a message', () => {
     await agent.run('Hi', { session: 's0' }).text();
     expect(transcript(await snapshot(log, 's0'))).toHaveLength(before.length + 2);
   });
+});
+
+test('21.F: a kept state without old items is read again if an old item was edited', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-long-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const open = () => sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
+  const [log, other] = [open(), open()];
+  onTestFinished(async () => void (await Promise.all([log.close(), other.close()])));
+  const states = sessionStates(log, { recordsPerSnapshot: 100 });
+  const agent = createAgent({ log, provider: wordModel, compaction });
+  const say = () => agent.run('How is the weather?', { session: 's' }).result;
+  for (let run = 0; run < 60; run++) {
+    await say();
+    await states.saved();
+  }
+  // Another process edits the first message.
+  const { items, through } = await snapshot(other, 's');
+  const partId = toArray(items)[0]?.parts[0]?.id ?? expect.fail();
+  const driver = await other.open(sessionId('s'), { from: through });
+  const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+  await driver.append([{ ...attemptOf(partId), delta }]);
+  await driver.release();
+  expect((await say()).stop.reason).toBe('stop');
 });
 
 test('a session whose state is too large is refused, and others work', async () => {

@@ -1,11 +1,10 @@
 import { type Item, type ItemId, type JsonValue, transcript } from '@millrace/core';
-import { withoutOptionalNulls } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Output } from '../contract/settings.ts';
 import type { ValidationResult } from '../contract/tool.ts';
-import { jsonSchemaOf, validateWithSchema } from '../tool/schema.ts';
+import { jsonSchemaOf, validateWithSchema, withoutNulls } from '../tool/schema.ts';
 
 export function createOutput(schema: StandardSchemaV1 | undefined): Output | undefined {
   if (schema === undefined) return undefined;
@@ -15,7 +14,7 @@ export function createOutput(schema: StandardSchemaV1 | undefined): Output | und
   const check = async (value: JsonValue | undefined) =>
     value === undefined
       ? missing
-      : validateWithSchema(schema, withoutOptionalNulls(jsonSchema, value));
+      : validateWithSchema(schema, await withoutNulls(jsonSchema, value));
   return { schema: jsonSchema, check };
 }
 

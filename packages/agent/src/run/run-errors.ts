@@ -1,54 +1,9 @@
-import {
-  type ItemId,
-  isMillraceError,
-  type RunId,
-  type SessionId,
-  type ToolCallId,
-} from '@millrace/core';
+import { type ItemId, isMillraceError, type RunId, type SessionId } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 
 export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
   const message = `Cannot add item ${item} to session ${session}: the session already has an item with this id. Use another id`;
   return new AgentError('bad_option', message, { session, item });
-}
-
-export function noSuchCall(
-  session: SessionId,
-  toolCallId: ToolCallId,
-  waiting: readonly ToolCallId[] = [],
-): AgentError {
-  const hint = waiting.length === 0 ? 'No call waits' : `These calls wait: ${waiting.join(', ')}`;
-  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call. ${hint}`;
-  return new AgentError('no_such_call', message, { session, toolCallId });
-}
-
-/** The decision on a call that can no longer be decided on. */
-export interface CallOutcome {
-  /**
-   * The decision. `ended` means that the call was neither approved nor denied. Its run has ended, or it
-   * needed no approval.
-   */
-  readonly decision: 'allow' | 'deny' | 'ended';
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-}
-
-const outcomeTexts = {
-  allow: 'it was allowed',
-  deny: 'it was denied',
-  ended: 'it is over',
-} as const;
-
-export function alreadyDecided(
-  session: SessionId,
-  toolCallId: ToolCallId,
-  { decision, by, reason }: CallOutcome,
-): AgentError {
-  const who = by === undefined ? '' : ` by ${by}`;
-  const why = reason === undefined ? '' : ` (${reason})`;
-  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
-  const place = { session, toolCallId, decision, ...(by !== undefined && { by }) };
-  return new AgentError('already_decided', message, place);
 }
 
 export function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
@@ -81,9 +36,4 @@ export function withStoredPart(session: SessionId, through: number, error: unkno
 export function noOutput(agent: string): AgentError {
   const message = `Cannot get a value from agent ${agent}: it has no output schema. Pass output to createAgent`;
   return new AgentError('bad_option', message, { agent, option: 'output' });
-}
-
-export function outcomeUnknown(session: SessionId): AgentError {
-  const message = `Cannot continue session ${session} of the sub-agent: its log does not have it, and nobody knows what was done. Create the sub-agent with the log of its caller`;
-  return new AgentError('no_such_session', message, { session });
 }

@@ -4,6 +4,8 @@ import {
   type DraftRecord,
   Folder,
   type FoldState,
+  type Gap,
+  isCut,
   type LogRecord,
   type OnStep,
   type SessionId,
@@ -29,7 +31,7 @@ interface JournalOptions {
   readonly from?: FoldedSession | undefined;
   /**
    * Folds the session from its start, up to an offset. Called if records after `from` redact content that
-   * `from` may still contain. Default: `from` is used.
+   * `from` may still contain, or change an old item that `from` does not contain. Default: `from` is used.
    */
   readonly refold?: ((through: number) => Promise<FoldedSession>) | undefined;
   readonly observe: Observer | undefined;
@@ -92,8 +94,12 @@ export class SessionJournal implements Journal {
     // The state is already current, for example because the session is new.
     const isCurrent = driver.openedThrough === this.state.through;
     const batch = isCurrent ? emptyBatch(this.state.through) : await driver.append([]);
-    this.#fold(batch, (...step) => onStep?.(...step));
-    if (from !== undefined && this.#hasRedaction && refold !== undefined) {
+    const isRefoldable = from !== undefined && refold !== undefined;
+    const gap = this.#foldUntilGap(batch, (...step) => onStep?.(...step));
+    const lacksItems = gap !== undefined && isCut(this.state.items);
+    if (gap !== undefined && !(isRefoldable && lacksItems))
+      this.#fail(notFoldable(batch, gap.code));
+    if (isRefoldable && (this.#hasRedaction || lacksItems)) {
       const { state, loop } = await refold(batch.through);
       this.#folder = new Folder(state);
       this.#loop = loop;
@@ -157,13 +163,19 @@ export class SessionJournal implements Journal {
   }
 
   #fold(batch: Batch, onStep: OnStep): void {
+    const gap = this.#foldUntilGap(batch, onStep);
+    if (gap !== undefined) this.#fail(notFoldable(batch, gap.code));
+  }
+
+  /** Folds a batch. Returns the gap if the batch does not follow from the state. */
+  #foldUntilGap(batch: Batch, onStep: OnStep): Gap | undefined {
     // The batch is folded first, so that observers and the loop see the state after the whole batch.
     for (const record of batch.records) {
       this.#loop = foldLoop(this.#loop, record);
       if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
     }
     const folded = this.#folder.addBatch(batch, onStep);
-    if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
+    return folded.outcome === 'gap' ? folded.gap : undefined;
   }
 }
 

@@ -1,12 +1,9 @@
-import { Folder, isMillraceError, type SessionId } from '@millrace/core';
+import { isMillraceError, type SessionId } from '@millrace/core';
 import { type Driver, type Log, sessionStates } from '@millrace/log';
-import { wait } from '../abortable.ts';
-import { emptyLoopState } from '../contract/loop-state.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type { Settings } from '../contract/settings.ts';
-import { outcomeUnknown } from '../run/run-errors.ts';
-import { foldLoop, loopFold } from '../state/fold-loop.ts';
-import { type FoldedSession, notFoldable, type SessionJournal } from './journal.ts';
+import { loopFold } from '../state/fold-loop.ts';
+import type { FoldedSession, SessionJournal } from './journal.ts';
 
 /** A session with its driver. */
 export interface DrivenSession {
@@ -21,10 +18,6 @@ export interface DrivenSession {
  */
 const maxFirstBatch = 1000;
 
-/** How long a continued sub-agent waits for the lease of the previous process, in milliseconds. */
-const maxHeldMs = 60_000;
-const heldPollMs = 250;
-
 interface SessionOpening {
   /**
    * True if the id was generated for this run. The log then cannot have the session, so no lookup is
@@ -36,10 +29,7 @@ interface SessionOpening {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Opens the session of a run. For a continued sub-agent it waits, because the lease of a process that
- * died takes a while to expire.
- */
+/** Opens the session of a run. For a continued sub-agent it may wait for the lease. */
 export async function openSession(
   settings: Settings,
   session: SessionId,
@@ -49,19 +39,9 @@ export async function openSession(
   // A sub-agent reports the usage of all its records to its caller, so it reads all of them.
   const open = () => takeSession(settings, session, parent === undefined && !isNew);
   if (!parent?.isContinued) return open();
-  // If the sub-agent uses another log than its caller and that log has no such session, the outcome is
-  // unknown. On the caller's log, a missing session means that the sub-agent was never started.
-  if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
-  const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
-  for (let waitedMs = 0; ; waitedMs += heldPollMs) {
-    try {
-      return await open();
-    } catch (error) {
-      const isHeld = isMillraceError(error) && error.code === 'held';
-      if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
-      await wait(clock, heldPollMs, stopped);
-    }
-  }
+  // The code loads on demand, because few agents have sub-agents.
+  const { openContinued } = await import('./reopen-session.ts');
+  return openContinued(open, session, { log, clock, parent, signal });
 }
 
 /**
@@ -101,25 +81,6 @@ async function loadSession(log: Log, session: SessionId) {
   return info === undefined || info.through <= maxFirstBatch
     ? undefined
     : states.load(session, loopFold);
-}
-
-/** Folds a session from its start up to an offset. */
-export async function refold(
-  log: Log,
-  session: SessionId,
-  through: number,
-): Promise<FoldedSession> {
-  const folder = new Folder(session);
-  let loop = emptyLoopState;
-  while (folder.state.through < through) {
-    const { after, ...page } = await log.read(session, { from: folder.state.through });
-    const records = page.records.filter(({ offset }) => offset <= through);
-    for (const record of records) loop = foldLoop(loop, record);
-    const end = Math.min(page.through, through);
-    const { outcome } = folder.addBatch({ after, through: end, records });
-    if (outcome !== 'applied') throw notFoldable({ after, through: end }, outcome);
-  }
-  return { state: folder.state, loop };
 }
 
 /** Keeps the final state of a run in memory, for the next run of the session. */

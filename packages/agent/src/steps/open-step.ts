@@ -1,17 +1,13 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
 import { abort } from '../abortable.ts';
+import { registryWithHandOffs } from '../calls/hand-offs.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import {
-  activeSettings,
-  createRegistry,
-  settingsOf,
-  settingsWhileAsking,
-} from '../run/agent-registry.ts';
+import { activeSettings, settingsOf, settingsWhileAsking } from '../run/agent-registry.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
@@ -176,7 +172,7 @@ export class OpenStep {
 
   #contextOf(): RunContext {
     const { journal, settings: root, runs } = this;
-    const registry = createRegistry(root);
+    const registry = registryWithHandOffs(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     // Steps never wait for an approval, because they park instead.
     const settingsFor = settingsWhileAsking('park');

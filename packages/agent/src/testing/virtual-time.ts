@@ -1,5 +1,6 @@
 // The agent and the log load these modules on demand. Loading takes real time, in which virtual time
 // would advance. They are therefore loaded here. `runToEnd` waits for all other modules.
+import '../../../log/src/any-log/load-state.ts';
 import '../../../log/src/engine/producer.ts';
 import '../../../log/src/rewrite/copy-session.ts';
 import '../../../log/src/rewrite/redact.ts';

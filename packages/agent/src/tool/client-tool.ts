@@ -1,9 +1,8 @@
 import type { JsonObject, JsonValue, OptionNames } from '@millrace/core';
-import { withoutOptionalNulls } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Tool } from '../contract/tool.ts';
 import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
-import { jsonSchemaOf, validateWithSchema } from './schema.ts';
+import { jsonSchemaOf, validateWithSchema, withoutNulls } from './schema.ts';
 
 /** Options of `clientTool`. */
 export interface ClientToolOptions<
@@ -66,7 +65,7 @@ export function clientTool<
   const tool = defineTool({ ...rest, name, execute: () => Promise.reject(new Error(notHere)) });
   const validate = async (given: JsonValue) => {
     if (output === undefined) return { ok: true, value: given } as const;
-    return validateWithSchema(output, schema ? withoutOptionalNulls(schema, given) : given);
+    return validateWithSchema(output, schema ? await withoutNulls(schema, given) : given);
   };
   return { ...tool, client: { validate } } as never;
 }

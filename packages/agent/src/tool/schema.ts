@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { ValidationResult } from '../contract/tool.ts';
 
@@ -21,6 +21,16 @@ function toValidated(result: StandardSchemaV1.Result<unknown>): ValidationResult
 function issueLine({ message, path = [] }: StandardSchemaV1.Issue): string {
   const keys = path.map((key) => String(typeof key === 'object' ? key.key : key));
   return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
+}
+
+/**
+ * Removes null from optional properties that do not accept it, because models write it for a property that
+ * they should leave out. The code loads on demand, because few values have a null.
+ */
+export async function withoutNulls(schema: JsonObject, value: JsonValue): Promise<JsonValue> {
+  if (!JSON.stringify(value).includes('null')) return value;
+  const { withoutOptionalNulls } = await import('./imprecise-call.ts');
+  return withoutOptionalNulls(schema, value);
 }
 
 /** Returns the JSON Schema of a schema. Undefined if its library cannot produce it. */

@@ -1,8 +1,9 @@
-import { type Batch, Folder, isMillraceError, type SessionId } from '@millrace/core';
+import { type Batch, Folder, isCut, isMillraceError, type SessionId } from '@millrace/core';
 import { nextTask } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
+import { loadSnapshot, loadValue } from './session-snapshots.ts';
 import {
   cutKey,
   type FoldedValue,
@@ -16,9 +17,6 @@ import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold without a value. */
 export const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
-
-/** Loads the code for snapshots on demand, because short sessions have none. */
-const snapshotCode = () => import('./session-snapshots.ts');
 
 /** The number of records between two snapshots during a long load. */
 const pagedSpacing = 20_000;
@@ -38,8 +36,8 @@ export async function loadState(
     const isOld = isMillraceError(error) && error.code === 'rewound';
     if (!isOld) throw error;
   }
-  // Folds from the first record, because the log was rewound, or because a redaction removed content that
-  // the kept value may contain.
+  // Folds from the first record, because the log was rewound, because a redaction removed content that the
+  // kept value may contain, or because a record changes an item that was not loaded.
   cache.forget(session);
   const info = await requireSessionInfo(cache.log, session);
   const whole = await foldFrom(cache, emptyEntry(info), info, fold);
@@ -66,7 +64,6 @@ async function entryFor(
   if (whole !== undefined && knownValue(whole, fold) !== undefined) return whole;
   if (snapshots === undefined || whole === undefined)
     return whole ?? storedEntry(cache, info, fold);
-  const { loadValue } = await snapshotCode();
   const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
   // A value that was stored without old items fits only a state without these items.
   if (value?.cut !== undefined) return storedEntry(cache, info, fold);
@@ -84,7 +81,6 @@ async function storedEntry(
   const { session, incarnation, through } = info;
   const { maxSessionBytes, recordsPerSnapshot } = limits;
   if (snapshots === undefined || through < recordsPerSnapshot) return emptyEntry(info);
-  const { loadSnapshot } = await snapshotCode();
   let bytes = 0;
   const loaded = await loadSnapshot(snapshots, info, {
     fold: fold.stored,
@@ -103,8 +99,8 @@ async function storedEntry(
 }
 
 /**
- * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction
- * makes the entry unusable.
+ * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction, or
+ * a change of an old item, makes the entry unusable.
  */
 async function foldFrom(
   cache: StateCache,
@@ -128,8 +124,11 @@ async function foldFrom(
     for (const record of page.records)
       if (record.offset > through) value = fold.apply(value, record);
     through = Math.max(through, page.through);
-    if (folder.addBatch(page).outcome === 'gap')
+    if (folder.addBatch(page).outcome === 'gap') {
+      // The page may change an old item that was not loaded.
+      if (isCut(folder.state.items)) return undefined;
       throw unfoldableError(session, folder.state.through);
+    }
     const bytes = bytesOf(folder.state);
     const { maxSessionBytes } = cache.limits;
     if (bytes > maxSessionBytes) throw tooLarge(session, bytes, maxSessionBytes);

@@ -3,7 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { emptyState, foldBatch, type LogRecord, sessionId, toArray } from '@millrace/core';
+import {
+  attemptOf,
+  emptyState,
+  foldBatch,
+  isCut,
+  type LogRecord,
+  sessionId,
+  toArray,
+} from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
@@ -53,6 +61,7 @@ const lastTurnFold: SessionFold<number> = {
   apply: (last, { turn }) => Math.max(last, turn),
   stored: { name: 'last turn', version: 1, needs: (last, { turn }) => turn >= last },
 };
+const storedFolds = [turnFold as SessionFold<unknown>, lastTurnFold as SessionFold<unknown>];
 const countFold: SessionFold<number> = {
   initial: 0,
   apply: (count, { fact }) => (fact?.type === 'turn_finished' ? count + 1 : count),
@@ -71,6 +80,27 @@ async function appendTurns(log: Log, first: number, count: number): Promise<void
   const turns = Array.from({ length: count }, (_, index) => first + index);
   await driver.append(turns.flatMap((turn) => wholeTurn(turn, ['Sunny ', 'and ', 'warm.'])));
   await driver.release();
+}
+
+/** Folds the new records of a session as a driver does: with its own state, which it keeps at the end. */
+async function drive<T>(log: Log, states: SessionStates, fold: SessionFold<T>) {
+  const known = states.kept(session, fold) ?? (await states.load(session, fold));
+  const { incarnation, through } = (await log.info(session)) ?? {};
+  let { state, value } = known;
+  let isUsable = known.incarnation === incarnation;
+  while (isUsable && state.through < (through ?? 0)) {
+    const page = await log.read(session, { from: state.through });
+    for (const record of page.records) value = fold.apply(value, record);
+    state = foldBatch(state, page).state;
+    isUsable = page.records.every(({ fact }) => fact?.type !== 'item_redacted');
+  }
+  if (isUsable) {
+    states.keep(fold, { ...known, state, value });
+    await states.saved();
+    return { state, value };
+  }
+  states.forget(session);
+  return states.load(session, fold);
 }
 
 /** The fold of all records, without any snapshot. */
@@ -113,13 +143,21 @@ function counted(log: Log) {
 
 describe('21.F: stored snapshots', () => {
   test('change nothing but time, whatever happens between them', async () => {
+    const stepOf = (weight: number, type: string, maxCount: number) => ({
+      weight,
+      arbitrary: fc.record({
+        type: fc.constant(type),
+        count: fc.nat(maxCount),
+        isDriver: fc.boolean(),
+      }),
+    });
     const step = fc.oneof(
-      { weight: 5, arbitrary: fc.record({ type: fc.constant('turns'), count: fc.nat(40) }) },
-      { weight: 3, arbitrary: fc.record({ type: fc.constant('restart'), count: fc.nat(2) }) },
-      { weight: 2, arbitrary: fc.record({ type: fc.constant('settle'), count: fc.nat(200) }) },
-      { weight: 1, arbitrary: fc.record({ type: fc.constant('redact'), count: fc.nat(200) }) },
-      { weight: 1, arbitrary: fc.record({ type: fc.constant('damage'), count: fc.nat(200) }) },
-      { weight: 1, arbitrary: fc.record({ type: fc.constant('recreate'), count: fc.nat(3) }) },
+      stepOf(5, 'turns', 40),
+      stepOf(3, 'restart', 2),
+      stepOf(2, 'settle', 200),
+      stepOf(1, 'redact', 200),
+      stepOf(1, 'damage', 200),
+      stepOf(1, 'recreate', 3),
     );
     const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const path = newPath();
@@ -128,7 +166,7 @@ describe('21.F: stored snapshots', () => {
       let turns = 40;
       // Two processes that use the log in turn.
       const processes = [newProcess(log), newProcess(log)];
-      for (const [index, { type, count }] of steps.entries()) {
+      for (const [index, { type, count, isDriver }] of steps.entries()) {
         const at = 1 + (count % turns);
         if (type === 'turns') {
           await appendTurns(log, turns + 1, count + 1);
@@ -144,7 +182,9 @@ describe('21.F: stored snapshots', () => {
         }
         const states = processes[index % 2] ?? newProcess(log);
         const expected = await foldOfRecords(log);
-        const { state: cut, value } = await states.load(session, turnFold);
+        const load = <T>(fold: SessionFold<T>) =>
+          isDriver ? drive(log, states, fold) : states.load(session, fold);
+        const { state: cut, value } = await load(turnFold);
         expect(value.last).toBe(turns);
         // The newest items are there, and each item is as it should be.
         const loaded = plain(cut);
@@ -153,7 +193,7 @@ describe('21.F: stored snapshots', () => {
         expect(loaded.items.length).toBeGreaterThanOrEqual(Math.min(turns, recentTurns));
         expect({ ...loaded, items: 0, usage: 0 }).toEqual({ ...expected, items: 0, usage: 0 });
         for (const { turn } of loaded.items) expect(value.finished.has(turn)).toBe(true);
-        const last = await states.load(session, lastTurnFold);
+        const last = await load(lastTurnFold);
         expect(last.value).toBe(turns);
         const recent = plain(last.state).items;
         expect(recent).toEqual(expected.items.slice(expected.items.length - recent.length));
@@ -180,6 +220,29 @@ describe('21.F: stored snapshots', () => {
       expect(count.parts).toBeLessThan(5);
       expect(count.records).toBeLessThan(200);
       expect(count.bytes).toBeLessThan(20_000);
+      await log.close();
+    }
+  });
+
+  test('21.F: are as short for two writers that fold the session side by side', async () => {
+    for (const turns of [96, 384]) {
+      const log = sqliteLog({ path: newPath() });
+      const writers = newProcess(log, 100);
+      for (let turn = 0; turn < turns; turn += 12) {
+        await appendTurns(log, turn + 1, 12);
+        for (const fold of storedFolds) {
+          const { state } = await drive(log, writers, fold);
+          expect(toArray(state.items).length).toBeLessThan(150);
+        }
+      }
+      for (const fold of storedFolds) {
+        const { log: watched, count } = counted(log);
+        const { state } = await newProcess(watched, 100).load(session, fold);
+        expect(toArray(state.items).length).toBeLessThan(150);
+        expect(count.parts).toBeLessThan(6);
+        expect(count.records).toBeLessThan(400);
+        expect(count.bytes).toBeLessThan(30_000);
+      }
       await log.close();
     }
   });
@@ -227,6 +290,29 @@ describe('21.F: stored snapshots', () => {
     const other = { ...late, through: state.through + 1, incarnation: 'x' };
     expect(await log.snapshots?.write(session, { ...other, parts })).toBe(false);
     expect(rowsIn(path)).toBe(0);
+    await log.close();
+  });
+
+  test('21.F: without old items are not used if a later record changes one of these items', async () => {
+    const log = sqliteLog({ path: newPath() });
+    const states = newProcess(log);
+    for (const first of [1, 31, 61]) {
+      await appendTurns(log, first, 30);
+      await states.load(session, turnFold);
+    }
+    const { state: before } = await states.load(session);
+    expect(isCut((await newProcess(log).load(session, turnFold)).state.items)).toBe(true);
+    const old = toArray(before.items).find(({ turn }) => turn === 5);
+    const partId = old?.parts[0]?.id ?? expect.fail();
+    const driver = await log.open(session, { from: before.through });
+    const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+    await driver.append([{ ...attemptOf(partId), delta }]);
+    await driver.release();
+    for (const process of [states, newProcess(log)]) {
+      expect((await process.load(session, turnFold)).value.last).toBe(90);
+      expect(plain((await process.load(session)).state)).toEqual(await foldOfRecords(log));
+    }
+    expect(plain((await newProcess(log).load(session)).state)).toEqual(await foldOfRecords(log));
     await log.close();
   });
 

@@ -13,16 +13,17 @@ import { decodePart, encodePart } from './snapshot-codec.ts';
 import {
   type CutState,
   cutStates,
+  type ItemPart,
   linksUntil,
   noPart,
   type PartRef,
   points,
   type StoredFold,
   type StoredValue,
-  shortened,
   type ValuesOfState,
   type ValueToStore,
 } from './snapshot-cuts.ts';
+import { newestValues, usableValues, valuesAmongParts, valuesOf } from './snapshot-values.ts';
 import { sizeOf } from './state-size.ts';
 
 // A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
@@ -46,14 +47,6 @@ interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
   readonly items: readonly ItemState[];
   readonly usage: readonly AttemptUsage[];
   readonly values: Readonly<Record<string, StoredValue>>;
-}
-
-interface ItemPart {
-  readonly id: string;
-  /** The id of the previous part. */
-  readonly before: string;
-  readonly items: readonly ItemState[];
-  readonly usage: readonly AttemptUsage[];
 }
 
 /** A state that was loaded from a snapshot, with the stored values of all folds by name. */
@@ -154,14 +147,18 @@ export async function saveSnapshot(
   store: SnapshotStore,
   toStore: StateToStore,
 ): Promise<readonly CutState[]> {
-  return (await writeSnapshot(store, toStore)) ? cutStates(toStore) : [];
+  const written = await writeSnapshot(store, toStore);
+  return written === true ? cutStates(toStore) : written || [];
 }
 
-/** Writes the new parts of a snapshot. Returns false if the state was not stored. */
+/**
+ * Writes the new parts of a snapshot. Returns false if the state was not stored. If another writer stores
+ * the items, it adds only the values, and returns the states that can be loaded with fewer items now.
+ */
 async function writeSnapshot(
   store: SnapshotStore,
   { state, incarnation, values, spacing }: StateToStore,
-): Promise<boolean> {
+): Promise<boolean | readonly CutState[]> {
   const { session, through, items, usage, open, ...rest } = state;
   // Bytes that still stream are a long chain of pieces. They end soon, so a later state is stored.
   if (open.some(({ bytes }) => bytes !== undefined)) return false;
@@ -172,9 +169,8 @@ async function writeSnapshot(
   if (fresh === undefined) return false;
   // Another writer may have replaced the parts in which these links were stored.
   for (const link of fresh.items) points.delete(link);
-  const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
-    return addValues(store, session, { known, through, values: added });
+    return addValues(store, { state, incarnation, values }, known);
   const sealed = sealedCount(fresh.items);
   const sealedUsage = sealed === 0 ? 0 : Math.max(0, fresh.usage.length - 1);
   const parts = newParts(fresh, sealed, sealedUsage);
@@ -194,8 +190,9 @@ async function writeSnapshot(
     values: {},
   };
   // The values are encoded again, because a fold may need no item of the new parts. Its cut is then later.
-  const own = encodedValues(items, incarnation, values);
-  const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
+  const own = valuesOf(items, incarnation, values);
+  const stored = newestValues(usableValues(known?.values, fresh.base), own);
+  const body = encodePart({ ...head, values: stored });
   const isStored =
     body.length <= maxHeadLength &&
     (await store.write(session, {
@@ -316,46 +313,25 @@ function isExtended({ through, last }: Head, base: PartRef, since: number): bool
   return base.part > 0 && base.id !== last.id && through > since;
 }
 
-interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
-  readonly known: Head;
-}
-
 /**
  * Adds values to the stored snapshot, but no items. The other writer stores the items, so that the two
  * writers do not replace each other's parts.
  */
 async function addValues(
   store: SnapshotStore,
-  session: SessionId,
-  { known, through, values }: ValuesToAdd,
-): Promise<boolean> {
-  const { incarnation, last } = known;
-  const body = encodePart({ ...known, values: { ...known.values, ...values } });
-  const end = Math.max(through, known.through);
-  const place = { incarnation, through: end, first: last.part + 1 };
-  return store.write(session, { ...place, parts: [{ part: 0, body }] });
-}
-
-/** Returns the values in the existing head that fit the parts up to `base`. */
-function otherValues(
-  known: Head | undefined,
-  { part }: PartRef,
-): Readonly<Record<string, StoredValue>> {
-  const isUsable = ([, { cut }]: [string, StoredValue]) => cut === undefined || cut.part <= part;
-  return Object.fromEntries(Object.entries(known?.values ?? {}).filter(isUsable));
-}
-
-function encodedValues(
-  items: Sequence<ItemState>,
-  incarnation: string,
-  values: readonly ValueToStore[],
-): Readonly<Record<string, StoredValue>> {
-  const encode = (given: ValueToStore): [string, StoredValue] => {
-    const { stored, through } = given;
-    const { cut, value } = shortened(items, incarnation, given);
-    const { part, id } = cut?.point ?? noPart;
-    const ref = cut && { part, id };
-    return [stored.name, { version: stored.version, through, cut: ref, value }];
+  own: ValuesOfState,
+  known: Head,
+): Promise<false | readonly CutState[]> {
+  const { session, through } = own.state;
+  const readPart = async (part: number) => {
+    const [found] = await store.read(session, { from: part, maxBytes: 1 });
+    return found?.part === part ? (decodePart(found.body) as ItemPart | undefined) : undefined;
   };
-  return Object.fromEntries(values.map(encode));
+  const { values, laterCuts } = await valuesAmongParts(readPart, known.last, own);
+  const body = encodePart({ ...known, values: newestValues(known.values, values) });
+  const isStored = await store.write(session, {
+    ...{ incarnation: known.incarnation, through: Math.max(through, known.through) },
+    ...{ first: known.last.part + 1, parts: [{ part: 0, body }] },
+  });
+  return isStored && laterCuts;
 }

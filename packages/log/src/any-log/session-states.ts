@@ -1,6 +1,5 @@
 import { sessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
-import { loadState, noFold } from './load-state.ts';
 import {
   cutKey,
   type LoadedSession,
@@ -79,7 +78,10 @@ export class SessionStates {
   load(id: string, fold?: SessionFold<unknown>): Promise<LoadedSession<unknown>> {
     const session = sessionId(id);
     const earlier = this.#loading.get(session) ?? Promise.resolve();
-    const loaded = earlier.then(() => loadState(this.#cache, session, fold ?? noFold));
+    // A short session is read with its lease, and needs no load. So the code loads on demand.
+    const loaded = earlier
+      .then(() => import('./load-state.ts'))
+      .then(({ loadState, noFold }) => loadState(this.#cache, session, fold ?? noFold));
     const settled = loaded.then(
       () => {},
       () => {},
@@ -117,6 +119,8 @@ export class SessionStates {
     entry.state = state;
     entry.values.set(fold as SessionFold<unknown>, { through, value });
     this.#cache.put(key, entry);
+    // The value beside the whole state is older now, so nobody continues from it.
+    if (key !== state.session) this.#cache.dropValue(state.session, fold as SessionFold<unknown>);
     void this.#cache.save(key, entry);
   }
 

@@ -49,6 +49,15 @@ export interface PartRef {
   readonly id: string;
 }
 
+/** The content of one of the parts 1, 2, 3 … */
+export interface ItemPart {
+  readonly id: string;
+  /** The id of the previous part. */
+  readonly before: string;
+  readonly items: readonly ItemState[];
+  readonly usage: readonly AttemptUsage[];
+}
+
 /** The position before part 1. */
 export const noPart: PartRef = { part: 0, id: '' };
 
@@ -75,11 +84,14 @@ export function linksUntil<T>(
   return [found.reverse(), link];
 }
 
-/** A state without the old items that one fold does not need, and the value of this fold. */
+/** The old items that one fold does not need are stored, and can be dropped from memory. */
 export interface CutState {
   readonly stored: StoredFold<unknown>;
-  readonly state: FoldState;
-  readonly value: unknown;
+  /**
+   * The state without these items, and the value of the fold. Undefined if the snapshot must be loaded
+   * again to get them, because another writer stored the items.
+   */
+  readonly kept: { readonly state: FoldState; readonly value: unknown } | undefined;
 }
 
 /** A state and the values of folds that belong to it. */
@@ -96,7 +108,7 @@ export function cutStates({ state, incarnation, values }: ValuesOfState): readon
     // If the state is already cut at this link, no copy is needed.
     const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
     if (!isNew || given.through !== state.through) return [];
-    return [{ stored: given.stored, value, state: cutAt(state, cut) }];
+    return [{ stored: given.stored, kept: { value, state: cutAt(state, cut) } }];
   });
 }
 
@@ -116,9 +128,16 @@ export function shortened(
   const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
   const cut = needed && neededFrom(items, incarnation, needed.stored, needed.needs);
   if (cut === undefined || shorten === undefined) return { cut, value };
-  const [links] = linksUntil(items, (link) => link === cut.link);
-  const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
+  const ids = new Set(itemsAfter(items, cut).map(({ id }) => id));
   return { cut, value: shorten(value, (id) => ids.has(id)) };
+}
+
+/** Returns the items after a cut, oldest first. Without a cut, it returns all items. */
+export function itemsAfter(
+  items: Sequence<ItemState>,
+  cut: Pick<Cut, 'link'> | undefined,
+): readonly ItemState[] {
+  return linksUntil(items, (link) => link === cut?.link)[0].flatMap(({ chunk }) => chunk);
 }
 
 /**

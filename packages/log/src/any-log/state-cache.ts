@@ -146,16 +146,22 @@ export class StateCache {
   }
 
   /** Replaces the kept whole state with a state that lacks the items that the fold does not need. */
-  #replace(key: string, entry: StateEntry, { stored, state, value }: CutState): void {
+  #replace(key: string, entry: StateEntry, { stored, kept }: CutState): void {
     const fold = [...entry.values.keys()].find((one) => one.stored === stored);
     if (fold === undefined || this.#entries.get(key) !== entry) return;
+    if (kept === undefined) return this.dropValue(key, fold);
+    const { state, value } = kept;
     const { through } = state;
     const cutEntry = { ...newEntry(entry.incarnation, state), storedThrough: through };
     cutEntry.values.set(fold, { through, value });
     this.put(this.keyOf(state, fold), cutEntry);
-    if (key !== state.session) return;
-    entry.values.delete(fold);
-    if (entry.values.size === 0) this.#drop(key);
+    if (key === state.session) this.dropValue(key, fold);
+  }
+
+  /** Drops the value of a fold. Drops the state too if it was kept for this fold only. */
+  dropValue(key: string, fold: SessionFold<unknown>): void {
+    const entry = this.#entries.get(key);
+    if (entry?.values.delete(fold) && entry.values.size === 0) this.#drop(key);
   }
 
   #drop(key: string): void {

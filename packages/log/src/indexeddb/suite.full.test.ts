@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   chromiumPath,
   describeInChromium,
-  launchChromium,
+  sharedChromium,
 } from '../../../../apps/web/src/e2e/testing/needs-chromium.ts';
 import { bundleForWeb } from '../../../../scripts/runtimes/bundle-for-web.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 
-type Browser = Awaited<ReturnType<typeof launchChromium>>;
+type Browser = Awaited<ReturnType<typeof sharedChromium>>;
 type BrowserContext = Awaited<ReturnType<Browser['newContext']>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
 
@@ -54,11 +54,11 @@ beforeAll(async () => {
   );
   expect(bundle.nodeImports).toEqual([]);
   ({ code } = bundle);
-  browser = await launchChromium();
+  browser = await sharedChromium();
   context = await newSite(browser);
 });
 
-afterAll(() => browser?.close());
+afterAll(() => context?.close());
 
 describe('the IndexedDB log passes the conformance suite', () => {
   let tab: Page | undefined;
@@ -100,6 +100,7 @@ describe('the storage of the site', () => {
     expect(await call(tab, 'fill')).toMatch(/^storage_full: .*the storage of this site is full/);
     await control?.send('Storage.overrideQuotaForOrigin', { origin });
     expect(await call(tab, 'fill')).toBe('stored');
+    await site?.close();
   });
 
   test('loses blobs that nothing references after a day', async () => {

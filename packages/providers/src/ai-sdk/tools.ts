@@ -4,7 +4,7 @@ import type {
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
-import { checkJson } from '../wire/check-shape.ts';
+import { json } from '../wire/check-shape.ts';
 import type { CallExtras } from './options.ts';
 
 type ProviderOptions = NonNullable<LanguageModelV4FunctionTool['providerOptions']>;
@@ -21,7 +21,7 @@ export function toolOptions(
   { tools = [], toolChoice }: ModelRequest,
   extras: CallExtras,
 ): ToolOptions {
-  checkJson(extras.providerTools, 'providerTools');
+  json(extras.providerTools ?? [], 'providerTools');
   const hosted =
     extras.providerTools?.map((tool) => ({ type: 'provider', ...tool }) as const) ?? [];
   if (tools.length + hosted.length === 0) return {};

@@ -15,7 +15,7 @@ import { clip, messageFor, messageForUnsent } from './error-message.ts';
 import { errorReportIn, errorReportOfFailure } from './error-report.ts';
 import { minSecretLength, redact, redactError } from './redact.ts';
 import { delayFromHeaders, delayFromText, delayUntilReset } from './retry-delay.ts';
-import { type ErrorReport, fault, WireFault } from './wire-fault.ts';
+import { type ErrorReport, fault, ReportedFault, WireFault } from './wire-fault.ts';
 
 const requestIdHeaders = [
   'x-request-id',
@@ -59,6 +59,7 @@ export class ErrorBuilder {
     if (thrown instanceof WireFault) {
       return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
     }
+    if (thrown instanceof ReportedFault) return this.#fromReport(reportOf(thrown));
     if (thrown instanceof NetworkFailure) return this.#fromNetworkFailure(thrown);
     if (thrown instanceof SseError && thrown.type === 'error_field') {
       return this.#fromReport(errorReportOfField(thrown.message));
@@ -227,6 +228,11 @@ function loopbackHost(url: string): string | undefined {
   if (parsed === null) return undefined;
   const { hostname, host } = parsed;
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname) ? host : undefined;
+}
+
+function reportOf({ body, text }: ReportedFault): ErrorReport {
+  const known = text === undefined ? errorReportIn(body) : undefined;
+  return known ?? errorReportOfFailure(body, text ?? '');
 }
 
 function errorReportOfField(text: string): ErrorReport {

@@ -1,16 +1,14 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { ErrorReport } from './wire-fault.ts';
+import { type ErrorReport, reportsError } from './wire-fault.ts';
 
 /** Finds the provider's error in a JSON body or message. Returns undefined if there is none. */
 export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefined {
   if (Array.isArray(body)) return errorReportIn(body[0]);
-  if (!isObject(body)) return undefined;
+  if (!isObject(body) || !reportsError(body)) return undefined;
   const { error } = body;
   if (isObject(error) && Object.keys(error).length > 0) return nestedReport(error, body);
-  if (typeof error === 'string' && error !== '') return flatReport(body, error);
-  const isNamed = body['object'] === 'error' || body['type'] === 'error';
-  return isNamed ? flatReport(body, messageIn(body)) : undefined;
+  return flatReport(body, typeof error === 'string' && error !== '' ? error : messageIn(body));
 }
 
 /**

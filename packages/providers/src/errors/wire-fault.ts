@@ -1,4 +1,6 @@
+import type { JsonValue } from '@millrace/core';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
+import { isObject } from '../json/fields.ts';
 
 /** An error that the provider reported, in a form that does not depend on the provider. */
 export interface ErrorReport {
@@ -27,6 +29,31 @@ export class WireFault extends Error {
     this.report = report;
     this.kind = kind;
   }
+}
+
+/**
+ * Thrown if the body of a response, or a message of it, reports an error. The report is read later,
+ * by code that loads on demand.
+ */
+export class ReportedFault extends Error {
+  readonly body: JsonValue | undefined;
+  /** The text of the message, if it is an error in any case. Undefined if the body names the error. */
+  readonly text: string | undefined;
+
+  constructor(body: JsonValue | undefined, text?: string) {
+    super('the provider reported an error');
+    this.body = body;
+    this.text = text;
+  }
+}
+
+/** Returns whether a JSON body or message reports an error. */
+export function reportsError(body: JsonValue | undefined): boolean {
+  if (Array.isArray(body)) return reportsError(body[0]);
+  if (!isObject(body)) return false;
+  const { error, object, type } = body;
+  if (isObject(error) && Object.keys(error).length > 0) return true;
+  return (typeof error === 'string' && error !== '') || object === 'error' || type === 'error';
 }
 
 /** Creates a fault that this package detected itself. */

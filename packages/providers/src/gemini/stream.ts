@@ -3,8 +3,7 @@ import { Alternatives } from '../answer/alternatives.ts';
 import { hasSources, ratingsIn } from '../answer/grounding.ts';
 import { geminiLogprobs } from '../answer/logprobs.ts';
 import { SafetyRatings } from '../answer/reported-details.ts';
-import { errorReportIn } from '../errors/error-report.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
+import { fault, ReportedFault, reportsError } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
@@ -83,8 +82,7 @@ export class GeminiReader implements WireReader {
   /** Reads a body that is not SSE. Without `alt=sse` in the URL, the body is an array of events. */
   readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
-      const report = errorReportIn(response);
-      if (report !== undefined) throw new WireFault(report);
+      if (reportsError(response)) throw new ReportedFault(response);
       if (!isObject(response)) throw fault('protocol_error', 'the answer is not a response');
       this.readMessage(response);
     }

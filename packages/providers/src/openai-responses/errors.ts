@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { errorReportIn } from '../errors/error-report.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
+import { fault, ReportedFault, reportsError, WireFault } from '../errors/wire-fault.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 import type { StopReasons } from '../wire/response-end.ts';
 
@@ -18,9 +17,10 @@ export function rawStopOf(status: string, response: JsonObject): string {
 }
 
 /** Returns the fault for a failed response. An `error` event before it contains the same error. */
-export function failureOf(response: JsonObject): WireFault {
-  const report = errorReportIn({ error: response['error'] ?? null });
-  return new WireFault(report ?? { message: 'the response failed without a reason', codes: [] });
+export function failureOf(response: JsonObject): Error {
+  const body = { error: response['error'] ?? null };
+  if (reportsError(body)) return new ReportedFault(body);
+  return new WireFault({ message: 'the response failed without a reason', codes: [] });
 }
 
 /** Returns the fault for an event without a type. This API has no such events. */

@@ -22,6 +22,9 @@ interface HttpExchangeOptions {
   readonly onInterrupted?: (() => void) | undefined;
 }
 
+/** The body of a response, read chunk by chunk. */
+export type ResponseBody = Pick<HttpExchange, 'read' | 'recordContent' | 'drainFor' | 'close'>;
+
 /** One HTTP request and its response, read chunk by chunk. It handles aborts and timeouts. */
 export class HttpExchange {
   readonly #options: HttpExchangeOptions;

@@ -3,15 +3,19 @@ import type { DeclaredBuiltInTool } from '../contract/built-in-tool.ts';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import {
-  checkArray,
-  checkJson,
-  checkName,
-  checkNumber,
-  checkObject,
-  checkOneOf,
-  checkText,
-  checkWhole,
-  type Fields,
+  bytes,
+  type Check,
+  json,
+  jsonObject,
+  listOf,
+  name,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  variant,
+  wholeNumber,
 } from './check-shape.ts';
 
 /**
@@ -20,20 +24,7 @@ import {
  * cause a TypeError in this package.
  */
 export function checkRequest(given: ModelRequest): void {
-  const request = checkObject(given, 'the request');
-  checkEach(request['items'], 'items', checkItem);
-  ifGiven(request, 'tools', (tools) => checkEach(tools, 'tools', checkTool));
-  ifGiven(request, 'toolChoice', checkChoice);
-  ifGiven(request, 'reasoning', (effort) => checkOneOf(effort, 'reasoning', efforts));
-  ifGiven(request, 'output', checkOutput);
-  for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
-    ifGiven(request, name, checkNumber);
-  }
-  ifGiven(request, 'candidates', (count, path) => checkWhole(count, path, 1, 128));
-  ifGiven(request, 'logprobs', (count, path) => checkWhole(count, path, 0, 20));
-  ifGiven(request, 'stopSequences', (texts) => checkEach(texts, 'stopSequences', checkText));
-  ifGiven(request, 'cache', checkCache);
-  ifGiven(request, 'providerOptions', checkJsonObject);
+  request(given, '');
 }
 
 /**
@@ -53,151 +44,87 @@ export function refuseUnsupported(
   }
 }
 
-const itemKinds: readonly ItemKind[] = [
-  'system',
-  'developer',
-  'user',
-  'assistant',
-  'tool',
-  'context',
-  'notification',
-];
+const source: Check = variant<Source['type']>('type', {
+  bytes: object({ bytes }),
+  blob: object({ hash: text }),
+  url: object({ url: text }),
+  provider_file: object({ provider: text, id: text }),
+});
 
-const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max'];
-
-function checkItem(given: unknown, path: string): void {
-  const item = checkObject(given, path);
-  checkName(item['id'], `${path}.id`);
-  checkOneOf(item['kind'], `${path}.kind`, itemKinds);
-  checkEach(item['parts'], `${path}.parts`, checkPart);
-}
-
-function checkTool(given: unknown, path: string): void {
-  const tool = checkObject(given, path);
-  checkName(tool['name'], `${path}.name`);
-  ifGiven(tool, 'description', (text) => checkText(text, `${path}.description`));
-  checkJsonObject(tool['inputSchema'], `${path}.inputSchema`);
-  ifGiven(tool, 'answers', (name) => checkOneOf(name, `${path}.answers`, builtInTools));
-  ifGiven(tool, 'providerOptions', (options) =>
-    checkJsonObject(options, `${path}.providerOptions`),
-  );
-}
-
-const builtInTools: readonly DeclaredBuiltInTool[] = [
-  'openai.shell',
-  'openai.local_shell',
-  'openai.apply_patch',
-  'openai.computer',
-  'openai.tool_search',
-];
-
-function checkChoice(choice: unknown, path: string): void {
-  if (typeof choice === 'string') checkOneOf(choice, path, ['auto', 'none', 'required']);
-  else checkName(checkObject(choice, path)['name'], `${path}.name`);
-}
-
-function checkOutput(given: unknown, path: string): void {
-  const output = checkObject(given, path);
-  checkText(output['name'], `${path}.name`);
-  checkJsonObject(output['schema'], `${path}.schema`);
-}
-
-function checkCache(given: unknown, path: string): void {
-  const cache = checkObject(given, path);
-  checkEach(cache['upTo'], `${path}.upTo`, checkText);
-  ifGiven(cache, 'key', (key) => checkText(key, `${path}.key`));
-}
-
-function checkJsonObject(value: unknown, path: string): void {
-  checkJson(checkObject(value, path), path);
-}
-
-function checkEach(
-  values: unknown,
-  path: string,
-  check: (value: unknown, path: string) => void,
-): void {
-  for (const [index, value] of checkArray(values, path).entries()) {
-    check(value, `${path}[${index}]`);
-  }
-}
-
-function ifGiven(
-  object: Fields,
-  name: string,
-  check: (value: unknown, path: string) => void,
-): void {
-  if (object[name] !== undefined) check(object[name], name);
-}
-
-type Check = (part: Fields, path: string) => void;
-
-const checkTexts =
-  (...names: readonly string[]): Check =>
-  (part, path) => {
-    for (const name of names) checkText(part[name], `${path}.${name}`);
-  };
-
-const partChecks: { readonly [Kind in PartKind]: Check } = {
-  text: checkTexts('text'),
-  reasoning: checkTexts('text'),
-  tool_call: checkTexts('toolCallId', 'name', 'arguments'),
-  tool_result: checkResult,
-  structured: (part, path) => checkValue(part, path),
-  media: checkSource,
-  file: checkFile,
-  custom: (part, path) => {
-    checkText(part['name'], `${path}.name`);
-    checkValue(part, path);
-  },
+const attachments = {
+  media: object({ mimeType: text, source }),
+  file: object({ name: text, mimeType: text, source }),
 };
 
-const partKinds = Object.keys(partChecks) as readonly PartKind[];
+/** The content of a part, which every wire can read. */
+const content: Check = variant<PartKind>('kind', {
+  text: object({ text }),
+  reasoning: object({ text }),
+  tool_call: object({ toolCallId: text, name: text, arguments: text }),
+  tool_result: object({
+    toolCallId: text,
+    text,
+    attachments: optional(listOf(variant('kind', attachments))),
+  }),
+  structured: object({ value: json }),
+  ...attachments,
+  custom: object({ name: text, value: json }),
+});
 
-/** Throws if no wire can read the part. */
-function checkPart(given: unknown, path: string): void {
-  const part = checkObject(given, path);
-  partChecks[checkOneOf(part['kind'], `${path}.kind`, partKinds)](part, path);
-  if (part['providerState'] === undefined) return;
-  checkJson(checkObject(part['providerState'], `${path}.providerState`), `${path}.providerState`);
-}
+const providerState: Check = object({ providerState: optional(jsonObject) });
 
-function checkValue(part: Fields, path: string): void {
-  if (part['value'] === undefined) throw fault('invalid_request', `${path}.value is undefined`);
-  checkJson(part['value'], `${path}.value`);
-}
+const part: Check = (given, path) => {
+  content(given, path);
+  providerState(given, path);
+};
 
-function checkResult(part: Fields, path: string): void {
-  for (const name of ['toolCallId', 'text']) checkText(part[name], `${path}.${name}`);
-  if (part['attachments'] === undefined) return;
-  for (const [index, given] of checkArray(part['attachments'], `${path}.attachments`).entries()) {
-    const attachmentPath = `${path}.attachments[${index}]`;
-    const attachment = checkObject(given, attachmentPath);
-    const kind = checkOneOf(attachment['kind'], `${attachmentPath}.kind`, ['media', 'file']);
-    partChecks[kind](attachment, attachmentPath);
-  }
-}
+const item: Check = object({
+  id: name,
+  kind: oneOf<ItemKind>([
+    'system',
+    'developer',
+    'user',
+    'assistant',
+    'tool',
+    'context',
+    'notification',
+  ]),
+  parts: listOf(part),
+});
 
-function checkFile(part: Fields, path: string): void {
-  checkText(part['name'], `${path}.name`);
-  checkSource(part, path);
-}
+const tool: Check = object({
+  name,
+  description: optional(text),
+  inputSchema: jsonObject,
+  answers: optional(
+    oneOf<DeclaredBuiltInTool>([
+      'openai.shell',
+      'openai.local_shell',
+      'openai.apply_patch',
+      'openai.computer',
+      'openai.tool_search',
+    ]),
+  ),
+  providerOptions: optional(jsonObject),
+});
 
-const sourceTypes: readonly Source['type'][] = ['bytes', 'blob', 'url', 'provider_file'];
+const choice = oneOf(['auto', 'none', 'required']);
+const namedChoice = object({ name });
 
-function checkSource(part: Fields, path: string): void {
-  checkText(part['mimeType'], `${path}.mimeType`);
-  const source = checkObject(part['source'], `${path}.source`);
-  switch (checkOneOf(source['type'], `${path}.source.type`, sourceTypes)) {
-    case 'bytes':
-      if (ArrayBuffer.isView(source['bytes'])) return;
-      throw fault('invalid_request', `${path}.source.bytes is not a Uint8Array`);
-    case 'blob':
-      return checkText(source['hash'], `${path}.source.hash`);
-    case 'url':
-      return checkText(source['url'], `${path}.source.url`);
-    case 'provider_file':
-      checkText(source['provider'], `${path}.source.provider`);
-      return checkText(source['id'], `${path}.source.id`);
-  }
-}
+const request: Check = object({
+  items: listOf(item),
+  tools: optional(listOf(tool)),
+  toolChoice: optional((given, path) =>
+    typeof given === 'string' ? choice(given, path) : namedChoice(given, path),
+  ),
+  reasoning: optional(oneOf<ReasoningEffort>(['none', 'minimal', 'low', 'medium', 'high', 'max'])),
+  output: optional(object({ name: text, schema: jsonObject })),
+  maxOutputTokens: optional(number),
+  temperature: optional(number),
+  topP: optional(number),
+  candidates: optional(wholeNumber(1, 128)),
+  logprobs: optional(wholeNumber(0, 20)),
+  stopSequences: optional(listOf(text)),
+  cache: optional(object({ upTo: listOf(text), key: optional(text) })),
+  providerOptions: optional(jsonObject),
+});

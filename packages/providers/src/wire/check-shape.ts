@@ -1,62 +1,99 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-// The functions in this file check single values. They throw an `invalid_request` fault that
-// contains the path, but never the content.
+/**
+ * Checks a value. Throws an `invalid_request` fault that contains the path of the value, but never
+ * its content. The path of the whole request is empty.
+ */
+export type Check = (value: unknown, path: string) => void;
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-export function checkObject(value: unknown, path: string): Fields {
+function fieldsOf(value: unknown, path: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
   throw wrongType('an object', value, path);
 }
 
-export function checkArray(value: unknown, path: string): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  throw wrongType('an array', value, path);
+/** Returns a check of an object with these fields. Other fields are ignored. */
+export function object(fields: Readonly<Record<string, Check>>): Check {
+  const checks = Object.entries(fields);
+  return (value, path) => {
+    const given = fieldsOf(value, path);
+    for (const [name, check] of checks) check(given[name], path === '' ? name : `${path}.${name}`);
+  };
 }
 
-export function checkText(value: unknown, path: string): void {
+/** Returns a check of an object of several shapes. The text in the field `tag` selects the shape. */
+export function variant<Name extends string>(
+  tag: string,
+  shapes: { readonly [Each in Name]: Check },
+): Check {
+  const known = oneOf(Object.keys(shapes));
+  return (value, path) => {
+    const name = fieldsOf(value, path)[tag];
+    known(name, `${path}.${tag}`);
+    shapes[name as Name](value, path);
+  };
+}
+
+export function listOf(check: Check): Check {
+  return (values, path) => {
+    if (!Array.isArray(values)) throw wrongType('an array', values, path);
+    for (const [index, value] of values.entries()) check(value, `${path}[${index}]`);
+  };
+}
+
+export function optional(check: Check): Check {
+  return (value, path) => {
+    if (value !== undefined) check(value, path);
+  };
+}
+
+export const text: Check = (value, path) => {
   if (typeof value !== 'string') throw wrongType('a string', value, path);
-}
+};
 
-export function checkName(value: unknown, path: string): void {
-  checkText(value, path);
-  if (value === '') throw fault('invalid_request', `${path} is empty`);
-}
+/** Checks that the value is a string that is not empty. */
+export const name: Check = (value, path) => {
+  text(value, path);
+  if (value === '') throw misfit(path, 'empty');
+};
 
-export function checkNumber(value: unknown, path: string): void {
+export const number: Check = (value, path) => {
   if (typeof value !== 'number') throw wrongType('a number', value, path);
-  if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
+  if (!Number.isFinite(value)) throw misfit(path, `${value}`);
+};
+
+export function wholeNumber(least: number, most: number): Check {
+  return (value, path) => {
+    number(value, path);
+    const isInside = Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+    if (!isInside) throw misfit(path, `${value}; use a whole number from ${least} to ${most}`);
+  };
 }
 
-export function checkWhole(value: unknown, path: string, least: number, most: number): void {
-  checkNumber(value, path);
-  const isInside = Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-  if (isInside) return;
-  throw fault(
-    'invalid_request',
-    `${path} is ${value}; use a whole number from ${least} to ${most}`,
-  );
-}
+export const bytes: Check = (value, path) => {
+  if (!ArrayBuffer.isView(value)) throw misfit(path, 'not a Uint8Array');
+};
 
 /**
- * Checks that the value is one of the options. The fault quotes a wrong string, because it is
- * probably a typing mistake.
+ * Returns a check that the value is one of the options. The fault quotes a wrong string, because it
+ * is probably a typing mistake.
  */
-export function checkOneOf<Option extends string>(
-  value: unknown,
-  path: string,
-  options: readonly Option[],
-): Option {
-  const option = options.find((one) => one === value);
-  if (option !== undefined) return option;
-  if (typeof value !== 'string') throw wrongType(`one of ${options.join(', ')}`, value, path);
-  const shown = JSON.stringify(value.slice(0, 40));
-  throw fault('invalid_request', `${path} is ${shown}; use one of ${options.join(', ')}`);
+export function oneOf<Option extends string>(options: readonly Option[]): Check {
+  return (value, path) => {
+    if (options.some((option) => option === value)) return;
+    const choice = `one of ${options.join(', ')}`;
+    if (typeof value !== 'string') throw wrongType(choice, value, path);
+    throw misfit(path, `${JSON.stringify(value.slice(0, 40))}; use ${choice}`);
+  };
+}
+
+function misfit(path: string, what: string): WireFault {
+  return fault('invalid_request', `${path || 'the request'} is ${what}`);
 }
 
 function wrongType(wanted: string, value: unknown, path: string): WireFault {
-  return fault('invalid_request', `${path} is ${typeName(value)}; it must be ${wanted}`);
+  return misfit(path, `${typeName(value)}; it must be ${wanted}`);
 }
 
 function typeName(value: unknown): string {
@@ -69,22 +106,28 @@ function typeName(value: unknown): string {
 const maxDepth = 512;
 
 /**
- * Throws if JSON cannot represent the value. Undefined fields are allowed, because JSON leaves them
+ * Checks that JSON can represent the value. Undefined fields are allowed, because JSON leaves them
  * out.
  */
-export function checkJson(value: unknown, path: string): void {
+export const json: Check = (value, path) => {
+  if (value === undefined) throw misfit(path, 'undefined');
   inspect(value, path, []);
-}
+};
+
+export const jsonObject: Check = (value, path) => {
+  fieldsOf(value, path);
+  inspect(value, path, []);
+};
 
 function inspect(value: unknown, path: string, above: readonly object[]): void {
   switch (typeof value) {
     case 'bigint':
     case 'function':
     case 'symbol':
-      throw fault('invalid_request', `${path} is a ${typeof value}, which JSON cannot represent`);
+      throw misfit(path, `a ${typeof value}, which JSON cannot represent`);
     case 'number':
       if (Number.isFinite(value)) return;
-      throw fault('invalid_request', `${path} is ${value}, which JSON cannot represent`);
+      throw misfit(path, `${value}, which JSON cannot represent`);
     case 'object':
       if (value !== null) inspectContainer(value, path, above);
   }
@@ -92,7 +135,7 @@ function inspect(value: unknown, path: string, above: readonly object[]): void {
 
 function inspectContainer(value: object, path: string, above: readonly object[]): void {
   if (above.includes(value)) throw fault('invalid_request', `${path} contains itself`);
-  if (above.length >= maxDepth) throw fault('invalid_request', `${path} is nested too deeply`);
+  if (above.length >= maxDepth) throw misfit(path, 'nested too deeply');
   // Dates and similar objects convert themselves to JSON.
   if ('toJSON' in value && typeof value.toJSON === 'function') return;
   const within = [...above, value];

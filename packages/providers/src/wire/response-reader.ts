@@ -2,9 +2,8 @@ import type { Delta, DeltaWriter, JsonValue, Part, PartStart, Stop, Usage } from
 import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
-import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { type FailedExchange, failureOf, responseError } from '../errors/response-error.ts';
-import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
+import { fault, faultBy, ReportedFault, reportsError, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { closeParts } from '../provider/close-parts.ts';
@@ -213,10 +212,9 @@ export class ResponseReader {
       return;
     }
     const value = parseMessage(data);
-    const report = event === 'error' ? errorReportOfFailure(value, data) : errorReportIn(value);
-    if (report !== undefined) {
+    if (event === 'error' || reportsError(value)) {
       if (isObject(value)) this.#reader.readUsageOfError?.(value);
-      throw new WireFault(report);
+      throw new ReportedFault(value, event === 'error' ? data : undefined);
     }
     if (isObject(value)) {
       this.#reader.readMessage(value, event);
@@ -242,8 +240,7 @@ export class ResponseReader {
   }
 
   #onWholeBody(body: JsonValue): void {
-    const report = errorReportIn(body);
-    if (report !== undefined) throw new WireFault(report);
+    if (reportsError(body)) throw new ReportedFault(body);
     this.#reader.readWholeBody(body);
   }
 
@@ -257,8 +254,7 @@ export class ResponseReader {
     // Other lines can come before the JSON.
     const start = text.search(/^[ \t]*[{[]/m);
     const value = start < 0 ? undefined : parseMessage(text.slice(start));
-    const report = errorReportIn(value);
-    if (report !== undefined) throw new WireFault(report);
+    if (reportsError(value)) throw new ReportedFault(value);
     if (isAll && value !== undefined) this.#reader.readWholeBody(value);
   }
 

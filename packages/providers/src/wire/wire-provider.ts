@@ -10,9 +10,7 @@ import type {
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { providerOf } from '../provider/create-provider.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
-import { waitFor } from '../transport/clock.ts';
-import { NetworkFailure } from '../transport/failures.ts';
-import { HttpExchange } from '../transport/http-exchange.ts';
+import { HttpExchange, type ResponseBody } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   createTransport,
@@ -93,7 +91,8 @@ async function* streamWire(
   const reading = new ResponseReader(wire, transport, { writer, ids, request });
   const { signal, release } = joinSignals([context.signal, context.returned]);
   let releasePlace = () => {};
-  let exchange: HttpExchange | undefined;
+  let body: ResponseBody | undefined;
+  let stored: typeof import('./stored-response.ts') | undefined;
   let last: StreamStep;
   try {
     releasePlace = await transport.semaphore.acquire(signal);
@@ -102,80 +101,39 @@ async function* streamWire(
     const trace = transport.sendsTrace ? context.trace : undefined;
     const connect = () =>
       new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
-    exchange = connect();
+    // Only a stored response can continue after its connection broke. The code loads before the
+    // request, because it could not load while the network is down.
+    const isStored = wire.resume !== undefined || wire.cancel !== undefined;
+    stored = isStored ? await import('./stored-response.ts') : undefined;
+    const exchange = connect();
+    body =
+      stored?.bodyOf(exchange, reading, { connect, clock: transport.clock, signal }) ?? exchange;
     await reading.open(exchange);
     let progress: ResponseReader['progress'] = 'reading';
-    let reconnects = 0;
-    let reopening: NetworkFailure | undefined;
     for (;;) {
-      const bytes = reopening ?? (await orFailure(exchange.read()));
-      if (bytes === undefined || bytes instanceof NetworkFailure) {
-        const resumption = reconnects < maxReconnects ? reading.resumption : undefined;
-        if (resumption === undefined && bytes !== undefined) throw bytes;
-        if (resumption === undefined) break;
-        exchange.close();
-        await waitFor(firstReconnectMs * 2 ** reconnects++, transport.clock, signal);
-        signal.throwIfAborted();
-        exchange = connect();
-        // If a connection cannot be opened, the code treats it like one that broke and tries again.
-        const reopened = reading.reopen(exchange, resumption).then(() => undefined);
-        reopening = await orFailure(reopened);
-        continue;
-      }
+      const bytes = await body.read();
+      if (bytes === undefined) break;
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
         if (progress !== 'answered')
-          exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
+          body.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length === 0) continue;
-      reconnects = 0;
-      exchange.recordContent();
+      body.recordContent();
       yield { deltas };
     }
     last = await reading.finish();
   } catch (error) {
     last = await reading.fail(error, signal);
   } finally {
-    exchange?.close();
-    if (signal.aborted) stopResponse(transport, reading.cancellation);
+    body?.close();
+    if (signal.aborted) stored?.stopResponse(transport, reading.cancellation);
     releasePlace();
     release();
   }
   yield last;
-}
-
-/**
- * Maximum number of times that a broken connection is opened again without any content in between.
- */
-const maxReconnects = 6;
-const firstReconnectMs = 250;
-
-/**
- * Returns a broken connection as a value instead of throwing it, because the response may continue
- * on a new connection.
- */
-async function orFailure<T>(reading: Promise<T>): Promise<T | NetworkFailure> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof NetworkFailure) return error;
-    throw error;
-  }
-}
-
-const stopTimeoutMs = 10_000;
-
-/** Sends a request that stops a response. It does not wait for the answer. */
-function stopResponse(transport: Transport, http: HttpRequest | undefined): void {
-  if (http === undefined) return;
-  const timeouts = { ...transport.timeouts, firstByteTimeoutMs: stopTimeoutMs };
-  const exchange = new HttpExchange({ ...transport, timeouts, signal: undefined });
-  exchange
-    .open(http)
-    .catch(() => {})
-    .finally(() => exchange.close());
 }
 
 /** Describes a request without secrets. */

@@ -181,6 +181,8 @@ interface Waiter {
   /** The key of the command that contains the message. */
   readonly key: string;
   readonly lost: AbortController;
+  /** The offset of the command. Undefined until the command is stored. */
+  offset: number | undefined;
 }
 
 /**
@@ -190,9 +192,10 @@ interface Waiter {
 export class AnswerWaiters {
   readonly #byTask = new Map<string, Set<Waiter>>();
 
-  add(taskId: string, key: string): Waiter {
+  /** Adds a request. `offset` is the offset of its command, if the command is already stored. */
+  add(taskId: string, key: string, offset?: number): Waiter {
     const waiters = this.#byTask.get(taskId) ?? new Set();
-    const waiter = { key, lost: new AbortController() };
+    const waiter = { key, lost: new AbortController(), offset };
     this.#byTask.set(taskId, waiters.add(waiter));
     return waiter;
   }
@@ -203,26 +206,44 @@ export class AnswerWaiters {
     if (waiters?.size === 0) this.#byTask.delete(taskId);
   }
 
-  /** Rejects each waiter for which `errorFor` returns an error. */
-  reject(taskId: string, errorFor: (key: string) => Error | undefined): void {
-    for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) {
+  /**
+   * Rejects each waiter for which `errorFor` returns an error. Only waiters whose commands are among the
+   * records up to `through` are included. A later command is the work of a later run, so the end of an
+   * earlier run says nothing about its answer.
+   */
+  reject(taskId: string, through: number, errorFor: (key: string) => Error | undefined): void {
+    for (const waiter of this.#storedBy(taskId, through)) {
       const error = errorFor(waiter.key);
-      if (error === undefined) continue;
-      waiter.lost.abort(error);
-      this.forget(taskId, waiter);
+      if (error !== undefined) this.#reject(taskId, waiter, error);
     }
   }
 
   /**
-   * Rejects each waiter for which `errorFor` returns an error. Then it removes all waiters, because the
-   * others find the end of their answer on the log.
+   * Rejects waiters like `reject`. Then it removes the other waiters whose commands are among the records
+   * up to `through`, because they find the end of their answer on the log.
    */
-  end(taskId: string, errorFor: (key: string) => Error | undefined): void {
-    this.reject(taskId, errorFor);
-    this.#byTask.delete(taskId);
+  settle(taskId: string, through: number, errorFor: (key: string) => Error | undefined): void {
+    this.reject(taskId, through, errorFor);
+    for (const waiter of this.#storedBy(taskId, through)) this.forget(taskId, waiter);
   }
 
-  endAll(errorFor: (taskId: string) => Error): void {
-    for (const taskId of [...this.#byTask.keys()]) this.end(taskId, () => errorFor(taskId));
+  /** Rejects all waiters of a task. */
+  rejectAll(taskId: string, error: Error): void {
+    for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) this.#reject(taskId, waiter, error);
+  }
+
+  /** Rejects the waiters of all tasks. */
+  close(errorFor: (taskId: string) => Error): void {
+    for (const taskId of [...this.#byTask.keys()]) this.rejectAll(taskId, errorFor(taskId));
+  }
+
+  #storedBy(taskId: string, through: number): readonly Waiter[] {
+    const waiters = [...(this.#byTask.get(taskId) ?? [])];
+    return waiters.filter(({ offset }) => offset !== undefined && offset <= through);
+  }
+
+  #reject(taskId: string, waiter: Waiter, error: Error): void {
+    waiter.lost.abort(error);
+    this.forget(taskId, waiter);
   }
 }

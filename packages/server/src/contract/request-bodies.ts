@@ -127,7 +127,7 @@ export const registerBuildSchema = closedObject({
 });
 
 export const registerAgentSchema = registerBuildSchema.extend({
-  acp_url: z.url({ protocol: /^https?$/ }),
+  acp_url: z.url({ protocol: /^https?$/ }).max(2048),
   acp_type: z.enum(['sync', 'async', 'agentic']),
   agent_id: id.nullish(),
 });

@@ -10,7 +10,7 @@ export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';
   /**
    * Returns the frames of one record. An append becomes at most one frame, even if it was merged from
-   * several appends.
+   * several appends. The states may lack the items of earlier runs.
    */
   frames(before: FoldState, record: LogRecord, after: FoldState): readonly Frame[];
   /**

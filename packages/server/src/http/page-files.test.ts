@@ -7,12 +7,17 @@ import { createServer, type ServerOptions } from '../create-server.ts';
 import { rawRequest } from '../testing/raw-request.ts';
 import { createToken } from './access/token-store.ts';
 
+const html = '<!doctype html><title>page</title>';
+const frames = ['document.html', 'diagram.html'];
+
 async function pageFolder(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   await mkdir(join(folder, 'dist', 'assets'), { recursive: true });
-  await writeFile(join(folder, 'dist', 'index.html'), '<!doctype html><title>page</title>');
+  await writeFile(join(folder, 'dist', 'index.html'), html);
   await writeFile(join(folder, 'dist', 'icon.svg'), '<svg/>');
+  await mkdir(join(folder, 'dist', 'frames'));
+  for (const name of frames) await writeFile(join(folder, 'dist', 'frames', name), html);
   await writeFile(join(folder, 'dist', 'assets', 'index-a1b2c3d4.js'), 'let a = 1;\n'.repeat(200));
   await writeFile(join(folder, 'dist', 'server.key'), 'secret that no page contains');
   await writeFile(join(folder, 'outside.js'), 'secret');
@@ -24,8 +29,6 @@ async function startServer(options: Partial<ServerOptions> = {}): Promise<string
   onTestFinished(() => server.close());
   return (await server.listen({ port: 0 })).url;
 }
-
-const html = '<!doctype html><title>page</title>';
 
 test('the page is served at the root and below /app/', async () => {
   const url = await startServer();
@@ -46,6 +49,17 @@ test('the content security policy allows only scripts of the server', async () =
   expect(policy).not.toContain('unsafe');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
+
+test.each(frames)(
+  'the frame %s has its own origin and no network, and only the page can show it',
+  async (name) => {
+    const { headers } = await fetch(`${await startServer()}/frames/${name}`);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none';/);
+    expect(policy).toContain("frame-ancestors 'self'");
+    expect(policy).not.toMatch(/connect-src|frame-src|allow-same-origin|https?:/);
+  },
+);
 
 test('files with a content hash in their name are cached forever', async () => {
   const url = await startServer();

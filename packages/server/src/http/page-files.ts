@@ -34,7 +34,14 @@ const contentTypes: Readonly<Record<string, string>> = {
  * allowed, because the page shows images and sounds of a task as blobs.
  */
 const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/**
+ * The policy of the frames in which the page shows content of models. `sandbox` gives a frame an origin of
+ * its own, and the other rules allow it no network.
+ */
+const framePolicy =
+  "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
 const maxFiles = 1000;
 
@@ -113,7 +120,9 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    'content-security-policy': contentSecurityPolicy,
+    'content-security-policy': filePath.startsWith('/frames/')
+      ? framePolicy
+      : contentSecurityPolicy,
     'cross-origin-opener-policy': 'same-origin',
     // A file with a content hash in its name never changes, so clients can keep it.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',

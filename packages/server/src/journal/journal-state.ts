@@ -1,6 +1,7 @@
 import {
   type JsonObject,
   type LogRecord,
+  type RunId,
   type Stop,
   type StopReason,
   type TraceContext,
@@ -13,6 +14,8 @@ export interface JournalState {
   readonly lastTurn: number;
   /** The turn that has started and has not finished. */
   readonly turn: number | undefined;
+  /** The run that started last. It may be finished. */
+  readonly runId: RunId | undefined;
   readonly lastRun: LastRun | undefined;
   /** The offset of the last abort command. */
   readonly abortAt: number;
@@ -59,6 +62,7 @@ export interface QueuedCommand {
 export const emptyJournalState: JournalState = {
   lastTurn: 0,
   turn: undefined,
+  runId: undefined,
   lastRun: undefined,
   abortAt: 0,
   commands: [],
@@ -72,6 +76,8 @@ export function foldJournal(state: JournalState, record: LogRecord): JournalStat
       return { ...state, turn, lastTurn: Math.max(state.lastTurn, turn) };
     case 'turn_finished':
       return state.turn === turn ? { ...state, turn: undefined } : state;
+    case 'run_started':
+      return { ...state, runId: fact.runId };
     case 'run_finished':
       return { ...state, lastRun: lastRunOf(state, fact.stop, offset) };
     case 'command_queued': {

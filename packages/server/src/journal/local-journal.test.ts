@@ -1,6 +1,10 @@
-import { type DraftRecord, sessionId, transcript } from '@millrace/core';
-import { memoryLog, snapshot } from '@millrace/log';
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { attemptOf, type DraftRecord, sessionId, toArray, transcript } from '@millrace/core';
+import { memoryLog, sessionStates, snapshot } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 import type { JournalTurn } from '../contract/task-journal.ts';
 import { messageDrafts } from '../messages/message-drafts.ts';
@@ -137,4 +141,38 @@ test('21.B: reads a session again after its log was rewound, without a lease too
   await other.append(messageDrafts(userText('From elsewhere'), ids));
   expect(await journal.openWork()).toMatchObject({ isRunOpen: false, commands: [] });
   expect(transcript(await journal.state())).toEqual(transcript(await other.state()));
+});
+
+test('21.F: reads a session again if another process edited an item that the journal has dropped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-journal-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const open = () => sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
+  const [log, other] = [open(), open()];
+  onTestFinished(async () => void (await Promise.all([log.close(), other.close()])));
+  const clock = new VirtualClock();
+  for (let turns = 0; turns < 8; turns++) {
+    sessionStates(log, { recordsPerSnapshot: 50 }).forget(session);
+    const writer = new LocalJournal(task, { log, clock, ids });
+    for (let turn = 0; turn < 12; turn++) {
+      await writer.append(messageDrafts(userText('Hi'), ids));
+      await (await writer.beginTurn()).finish({ reason: 'stop' });
+    }
+    await writer.close();
+    await sessionStates(log).saved();
+  }
+  sessionStates(log).forget(session);
+  const journals = [0, 1].map(() => new LocalJournal(task, { log, clock, ids }));
+  for (const journal of journals) expect(await journal.commands()).toEqual([]);
+  const { items, through } = await snapshot(other, session);
+  const partId = toArray(items)[0]?.parts[0]?.id ?? expect.fail();
+  const driver = await other.open(session, { from: through });
+  const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+  await driver.append([{ ...attemptOf(partId), delta }]);
+  await driver.release();
+  const [reader, writer] = journals;
+  expect(await reader?.commands()).toEqual([]);
+  await writer?.append(message);
+  const whole = toArray((await writer?.state())?.items ?? expect.fail());
+  expect(whole[0]?.parts).toEqual([]);
+  for (const journal of journals) await journal.close();
 });

@@ -16,6 +16,7 @@ import {
 import {
   type Clock,
   type Driver,
+  type LoadedSession,
   type Log,
   LogError,
   type SessionFold,
@@ -69,19 +70,25 @@ const journalFold: SessionFold<JournalState> = {
   apply: foldJournal,
   stored: {
     name: 'journal',
-    version: 1,
-    // The journal needs only the items of the last turn. Only readers of messages need older items.
-    needs: ({ lastTurn }, { turn, finished }) =>
-      finished === undefined || (turn > 0 && turn >= lastTurn),
+    version: 2,
+    // The journal needs only the items of the last turn, and streams those of the last run. Only readers of
+    // messages need older items.
+    needs: ({ lastTurn, runId }, { turn, run, finished }) =>
+      finished === undefined ||
+      (turn > 0 && turn >= lastTurn) ||
+      (run !== undefined && run === runId),
   },
 };
 
 /**
- * Loads the state of a session for work on its last turn. Older items may be missing. The cost is therefore
- * the same for long and short sessions.
+ * Loads the state of a session for work on its last run. Items of earlier runs may be missing. The cost is
+ * therefore the same for long and short sessions.
  */
-export async function loadRecentState(log: Log, session: SessionId): Promise<FoldState> {
-  return (await sessionStates(log).load(session, journalFold)).state;
+export function loadRecentState(
+  log: Log,
+  session: SessionId,
+): Promise<Pick<LoadedSession<JournalState>, 'state' | 'incarnation'>> {
+  return sessionStates(log).load(session, journalFold);
 }
 
 /** The default of `idleMs`. It is short, because other servers with the same store may wait for the lease. */
@@ -89,6 +96,8 @@ const defaultIdleMs = 500;
 
 /** The unfinished work of a session. */
 export interface OpenWork {
+  /** The offset of the last record that was read. */
+  readonly through: number;
   readonly isRunOpen: boolean;
   readonly isTurnOpen: boolean;
   readonly commands: readonly QueuedCommand[];
@@ -171,10 +180,10 @@ export class LocalJournal implements TaskJournal {
   async openWork(): Promise<OpenWork> {
     await this.#refresh();
     const { commands, turn } = this.#state;
-    const isRunOpen = this.#folder.state.run !== undefined;
+    const { through, run } = this.#folder.state;
     return {
-      commands,
-      isRunOpen,
+      ...{ through, commands },
+      isRunOpen: run !== undefined,
       isTurnOpen: turn !== undefined,
       runnable: runnableCommands(this.#state),
     };
@@ -325,7 +334,9 @@ export class LocalJournal implements TaskJournal {
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});
-      throw error;
+      if (this.#incarnation !== undefined) throw error;
+      // The journal was reset. It has all items after the session was read again.
+      return this.#open();
     }
   }
 
@@ -338,6 +349,8 @@ export class LocalJournal implements TaskJournal {
     }
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
+    // The batch may change an old item that was not loaded. The session is then read again.
+    if (isCut(this.#folder.state.items)) this.#restart();
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
     throw new LogError('corrupt', message, { session: this.taskId, offset: through });
   }
@@ -351,10 +364,12 @@ export class LocalJournal implements TaskJournal {
       await this.append([]);
       return;
     }
+    const known = this.#incarnation;
     try {
       await this.#readNew();
     } catch (error) {
-      if (!this.#restartIfRewound(error)) throw error;
+      const wasRestarted = known !== undefined && this.#incarnation === undefined;
+      if (!wasRestarted && !this.#restartIfRewound(error)) throw error;
       await this.#readNew();
     }
   }
@@ -391,11 +406,16 @@ export class LocalJournal implements TaskJournal {
    */
   #restartIfRewound(error: unknown): boolean {
     if (!isMillraceError(error) || error.code !== 'rewound') return false;
+    this.#restart();
+    return true;
+  }
+
+  /** Resets the journal, so that it reads the session again. */
+  #restart(): void {
     sessionStates(this.#options.log).forget(this.#session);
     this.#folder = new Folder(this.#session);
     this.#state = emptyJournalState;
     this.#incarnation = undefined;
-    return true;
   }
 
   /** Keeps the state in memory for the next journal of the task. */

@@ -1,10 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { endsByItself } from '../../../core/src/testing/ends-by-itself.ts';
 import { createServer, type ServerOptions } from '../create-server.ts';
 import { createToken } from '../http/access/token-store.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import { resultLine, startRemoteAgent } from '../testing/servers/remote-agent.ts';
 import { createTaskHarness, eventually, textDelta } from '../testing/servers/task-harness.ts';
 import { AgentNetwork, type Resolver } from './agent-network.ts';
+import { agentAddress } from './agent-request.ts';
 
 // A remote agent registers an address where the server, and not the agent, may connect: the metadata
 // service of a cloud, which serves credentials, or a service that only this machine can reach.
@@ -177,6 +179,24 @@ describe('calling an agent', () => {
       expect(elsewhere.calls).toEqual([]);
     },
   );
+});
+
+describe('an agent that registers a very long URL', () => {
+  // The server removes the slashes at the end of the URL for each call and each health check. The URL is
+  // stored, so the server would also hang after a restart.
+  const slashes = (count: number) => `http://127.0.0.1:1/${'/'.repeat(count)}x`;
+
+  test('18.102: is refused', async () => {
+    const harness = await startServer();
+    expect(await harness(`127.0.0.1:1/${'/'.repeat(3000)}x`)).toBe(422);
+  });
+
+  test('18.102: that an earlier version registered does not keep the server busy', () => {
+    const url = slashes(1_000_000);
+    const address = endsByItself(() => agentAddress(url, '/api'));
+    expect(address).toBe(`${url}/api`);
+    expect(agentAddress('http://a//', '/healthz')).toBe('http://a/healthz');
+  });
 });
 
 function network(allowed: readonly string[], addresses: () => readonly string[] = () => []) {

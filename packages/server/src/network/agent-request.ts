@@ -10,6 +10,16 @@ interface AgentRequest {
 }
 
 /**
+ * Returns the address of a route below the URL of a remote agent. The slashes at the end of the URL are
+ * removed one by one. A regular expression would need quadratic time for a long URL that an agent chose.
+ */
+export function agentAddress(url: string, route: `/${string}`): string {
+  let end = url.length;
+  while (url.charAt(end - 1) === '/') end--;
+  return `${url.slice(0, end)}${route}`;
+}
+
+/**
  * Sends a request to a remote agent. Resolves when the answer starts. Each request opens its own
  * connection, and the network policy checks its address. Redirects are not followed.
  */

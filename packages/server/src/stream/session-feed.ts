@@ -1,12 +1,17 @@
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError } from '@millrace/log';
 import type { FrameView, ViewName } from '../contract/stream.ts';
+import { loadRecentState } from '../journal/local-journal.ts';
 import { Channel } from './channel.ts';
 import { isExact, mergeAdjacent, readExact } from './exact-batch.ts';
 import { type Cursor, idEndOf } from './frames/cursor.ts';
 import { encodeChunk, type FrameChunk } from './frames/frame-chunk.ts';
-import { type History, loadHistory } from './history.ts';
-import { ReplayCache, replayLog, replaySettled } from './replay.ts';
+import { foldWhole, History } from './history.ts';
+import { PastStates } from './past-states.ts';
+import { isInFinishedTurn, type ReplaySource, replayLog, replaySettled } from './replay.ts';
+import { ReplayCache } from './replay-cache.ts';
+import { changesOldItem } from './run-folder.ts';
+import { SettledPages } from './settled-pages.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** If more records are pending, the feed publishes them before the merge window ends. */
@@ -38,6 +43,8 @@ export class SessionFeed {
   readonly #lingerTimers = new Map<ViewName, () => void>();
   readonly #stop = new AbortController();
   readonly #replays: ReplayCache;
+  readonly #states: PastStates;
+  readonly #pages: SettledPages;
   #history: History;
   /** Records that are committed and not published yet. They come after the records in the history. */
   #pending: LogRecord[] = [];
@@ -52,28 +59,20 @@ export class SessionFeed {
     this.#history = history;
     this.#options = options;
     this.#replays = new ReplayCache(options.limits.replayBytes, options.clock);
+    const source = { log: options.log, session: this.session, incarnation };
+    this.#states = new PastStates(source);
+    this.#pages = new SettledPages(source, this.#states);
   }
 
-  /** Loads the session. Throws `no_session` if it does not exist. */
+  /**
+   * Loads the recent state of the session. The cost does not depend on the length of the session. Throws
+   * `no_session` if it does not exist.
+   */
   static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
-    const feed = await SessionFeed.#load(session, options).catch((error: unknown) => {
-      // The log was rewound during the load. Viewers without a cursor must not notice it.
-      const isOld = error instanceof LogError && error.code === 'rewound';
-      return isOld ? SessionFeed.#load(session, options) : Promise.reject(error);
-    });
+    const { state, incarnation } = await loadRecentState(options.log, session);
+    const feed = new SessionFeed(new History(state), incarnation, options);
     void feed.#follow();
     return feed;
-  }
-
-  static async #load(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
-    const info = await options.log.info(session);
-    if (info === undefined) {
-      throw new LogError('no_session', `Cannot stream session ${session}: it does not exist`, {
-        session,
-      });
-    }
-    const history = await loadHistory(options.log, session, info);
-    return new SessionFeed(history, info.incarnation, options);
   }
 
   /** The published part of the session. */
@@ -129,20 +128,29 @@ export class SessionFeed {
     isSettled: boolean,
   ): Promise<FrameChunk | undefined> {
     await this.#reload;
-    const { incarnation } = this;
     const { through } = this.#history.state;
     if (cursor.offset > through) return undefined;
     if (isSettled && !view.settles) return this.#restate(view);
     if (isSettled) {
-      return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
-        replaySettled(view, this.#history, { after: cursor.offset, incarnation }),
+      return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, () =>
+        replaySettled(this.#source, view, { after: cursor.offset, through }),
       );
     }
     const channel = this.#channels.get(view.name);
     const entry = channel?.nextEntryOffset(cursor) ?? through;
     return this.#replays.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
-      replayLog(this.#options.log, view, this.#history, { cursor, through: entry, incarnation }),
+      replayLog(this.#source, view, { cursor, through: entry }),
     );
+  }
+
+  /**
+   * Returns whether a viewer that resumes at this offset continues with settled turns. This is necessary if
+   * the viewer may have received a part of a settled turn.
+   */
+  async resumesSettled({ settles = false, batch }: FrameView, offset: number): Promise<boolean> {
+    await this.#reload;
+    // A view of batches ends no batch inside of a settled turn.
+    return settles && batch === undefined && isInFinishedTurn(this.#source, offset);
   }
 
   close(): void {
@@ -154,6 +162,12 @@ export class SessionFeed {
     this.#lingerTimers.clear();
     this.#replays.clear();
     this.#pending = [];
+  }
+
+  get #source(): ReplaySource {
+    const { session, incarnation } = this;
+    const [history, states, pages] = [this.#history, this.#states, this.#pages];
+    return { log: this.#options.log, session, incarnation, history, states, pages };
   }
 
   #restate(view: FrameView): Promise<FrameChunk | undefined> {
@@ -217,21 +231,33 @@ export class SessionFeed {
     const { through: after } = this.#history.state;
     if (this.#pendingThrough <= after) return;
     const records = mergeAdjacent(this.#pending);
+    if (changesOldItem(this.#history.state, records)) {
+      this.#reload = this.#loadWhole();
+      return;
+    }
     const batch = { after, through: this.#pendingThrough, records };
     this.#pending = [];
     const steps = this.#history.add(batch);
-    if (this.#history.isStale) this.#reload = this.#reloadHistory();
+    if (this.#history.isStale) this.#forgetContent();
     for (const channel of this.#channels.values()) channel.publish(batch, steps);
   }
 
-  /** Loads the history again after a redaction, because redacted content must not be sent from memory. */
-  async #reloadHistory(): Promise<void> {
-    const { through } = this.#history.state;
+  /** Drops content from memory after a redaction, because redacted content must not be sent. */
+  #forgetContent(): void {
     for (const channel of this.#channels.values()) channel.clearRing();
     this.#replays.clear();
+    this.#pages.forget();
+    this.#states.forget();
+    this.#history.forget();
+  }
+
+  /** Loads all items, because a record changes an item of an earlier run. Then it publishes the record. */
+  async #loadWhole(): Promise<void> {
+    const { incarnation } = this;
+    const { through } = this.#history.state;
     try {
-      const { incarnation } = this;
-      this.#history = await loadHistory(this.#options.log, this.session, { through, incarnation });
+      const whole = await foldWhole(this.#options.log, this.session, { through, incarnation });
+      this.#history = new History(whole);
       this.#reload = undefined;
       this.#flush();
     } catch {

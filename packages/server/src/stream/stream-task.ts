@@ -9,7 +9,7 @@ import { headersOf, openingFrame, taskUpdatedFrame } from './frames/control-fram
 import { assertInLog, type Cursor, parseCursor, rewoundCursor } from './frames/cursor.ts';
 import type { SessionFeed } from './session-feed.ts';
 import { EndCondition, type EndConditionOptions } from './stream-end.ts';
-import { Viewer } from './viewer.ts';
+import { type StartPosition, Viewer } from './viewer.ts';
 
 /** The row of the streamed task. */
 export interface WatchedTask {
@@ -48,10 +48,13 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
   const subscription = await feeds.join(session, view);
   try {
     if (cursor !== undefined) await assertCursorInLog(feeds, subscription.feed, cursor);
+    const isSettled =
+      cursor === undefined || (await subscription.feed.resumesSettled(view, cursor.offset));
     if (response.destroyed) return 'left';
     options.beforeHead?.();
     writeHead(options, subscription);
-    return await new Promise((resolve) => attachViewer(options, subscription, cursor, resolve));
+    const start = { cursor, isSettled };
+    return await new Promise((resolve) => attachViewer(options, subscription, start, resolve));
   } finally {
     feeds.leave(subscription);
   }
@@ -91,13 +94,11 @@ function writeHead(options: StreamTaskOptions, { feed }: FeedSubscription): void
 function attachViewer(
   options: StreamTaskOptions,
   { feed, channel }: FeedSubscription,
-  cursor: Cursor | undefined,
+  start: StartPosition,
   resolve: (end: StreamEnd) => void,
 ): void {
   const { feeds, view, response, signal, task } = options;
   const { limits, clock } = feeds;
-  const { settles = false } = channel.view;
-  const isSettled = cursor === undefined || (settles && feed.history.isSettled(cursor.offset));
   const stops: (() => void)[] = [];
   const onEnd = (end: StreamEnd) => {
     for (const stop of stops) stop();
@@ -106,7 +107,7 @@ function attachViewer(
   const endCondition = new EndCondition(options, feed);
   const endHandlers = { endFrame: () => endCondition.endFrame(), onEnd };
   const source = { channel, replay: feed.replay.bind(feed, channel), limits, clock };
-  const viewer = new Viewer(source, response, { cursor, isSettled }, endHandlers);
+  const viewer = new Viewer(source, response, start, endHandlers);
   const close = () => viewer.disconnect('closing');
   if (signal?.aborted || feed.end === 'failed') return close();
   signal?.addEventListener('abort', close);

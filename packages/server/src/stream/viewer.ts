@@ -25,7 +25,7 @@ interface ViewerSource {
 }
 
 /** The position at which a viewer starts. */
-interface StartPosition {
+export interface StartPosition {
   readonly cursor: Cursor | undefined;
   /** True to start with settled turns, or with the frames that `restate` of the view returns. */
   readonly isSettled: boolean;

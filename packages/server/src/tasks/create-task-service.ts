@@ -1,5 +1,5 @@
 import type { SpanExporter } from '@millrace/agent';
-import { type Ids, sessionId } from '@millrace/core';
+import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import { AgentDirectory } from '../agents/agent-directory.ts';
 import { agentService } from '../agents/agent-service.ts';
@@ -7,6 +7,7 @@ import { AgentStore } from '../agents/agent-store.ts';
 import { AsyncRunner } from '../agents/handlers/async-runner.ts';
 import { SyncRunner } from '../agents/handlers/sync-runner.ts';
 import { spanId } from '../agents/handlers/tracing.ts';
+import { assertSameLog } from '../agents/loops/assert-same-log.ts';
 import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RemoteLimits } from '../agents/remote/remote-call.ts';
@@ -16,7 +17,6 @@ import type { RunnerOptions } from '../agents/runner-options.ts';
 import { TaskQueues } from '../agents/task-queues.ts';
 import type { Rows } from '../contract/rows.ts';
 import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
-import { ServerError } from '../contract/server-error.ts';
 import type { TaskService } from '../contract/service.ts';
 import { JournalPool } from '../journal/journal-pool.ts';
 import { messageService, type WithJournal } from '../messages/message-service.ts';
@@ -186,23 +186,4 @@ async function failInterrupted(
   const reason =
     'interrupted: the process crashed during the answer. The partial answer is stored. Send a message to continue';
   await tasks.setStatus(taskId, failedIfRunning, reason, epoch);
-}
-
-/**
- * Throws if an agent loop uses another log than the server. Agent loops write their own records, so both
- * need the same log. The check closes a probe session. Only a loop with the same log finds this session
- * closed.
- */
-async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
-  const probe = sessionId(`probe-${ids.session()}`);
-  const driver = await log.open(probe, { holder: 'server' });
-  try {
-    await driver.closeSession();
-    const { stop } = await agent.resume(probe).result;
-    if (stop.cause === 'session_closed') return;
-  } finally {
-    await log.delete(probe);
-  }
-  const message = `Cannot serve agent ${name}: it uses another log. Create it with the same log as the server`;
-  throw new ServerError('internal', message, { agent: name });
 }

@@ -84,7 +84,8 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       // log.
       const name = isOutput ? await provideToolResult(agent, taskId, command) : given;
       const resolved = await resolveCommand(options, taskId, command);
-      const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
+      const submit = () =>
+        loops.submit(stored, agent, resolved, { key: name, more: traceJson(trace) });
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
       // Decisions run one after another, so that the second of two answers sees the first one.
       return decisions.run(taskId, async () => {
@@ -211,7 +212,7 @@ async function sendEventTo(
     // The loop reads the event as a user message. The original event is stored in the same command.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
-    const { offset } = await loops.submit(stored, agent, message, key, event, extras);
+    const { offset } = await loops.submit(stored, agent, message, { key, more: event, extras });
     return readEvent(log, agentId, { taskId: task.id, offset });
   }
   await tasks.setStatus(

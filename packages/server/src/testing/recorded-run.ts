@@ -20,13 +20,14 @@ const usage = { ...noUsage, input: 12, output: 5 };
 export function recordedRun(
   turns = 3,
   ids: Ids = countingIds(),
+  { firstTurn = 1, name = 'run' } = {},
 ): readonly (readonly DraftRecord[])[] {
-  const run = runId('run');
+  const run = runId(name);
   const reads: DraftRecord[][] = [
     userMessage(ids, 'What is the weather? — 😀\r\n\n"quoted"'),
     [{ turn: 0, attempt: 0, fact: { type: 'run_started', runId: run } }],
   ];
-  for (let turn = 1; turn <= turns; turn++) reads.push(...recordedTurn(turn, ids));
+  for (let turn = 0; turn < turns; turn++) reads.push(...recordedTurn(firstTurn + turn, ids));
   const stop = { reason: 'stop' } as const;
   reads.push([{ turn: 0, attempt: 0, fact: { type: 'run_finished', runId: run, stop } }]);
   return reads;

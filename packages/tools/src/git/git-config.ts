@@ -72,6 +72,9 @@ const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushr
 const otherMachine =
   /^(?:(?:https?|ssh|git):\/\/[A-Za-z0-9[]|\w[\w.-]*@(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):)\S*$/;
 
+/** Matches a setting in one line without spaces around it. Spaces before the value belong to the value. */
+const settingLine = /^([a-z][a-z0-9-]*)(?:\s*=([^\\]*))?$/i;
+
 /** Options of `isHarmlessGitConfig`. */
 interface ConfigOptions {
   /**
@@ -108,7 +111,7 @@ export function isHarmlessGitConfig(
       return known !== undefined;
     }
     const [, key = '', value = ''] =
-      /^([a-z][a-z0-9-]*)(?:\s*=\s*([^\\]*))?$/i.exec(text)?.map((part) => part ?? '') ?? [];
+      settingLine.exec(text)?.map((part) => part?.trimStart() ?? '') ?? [];
     const name = `${section}.${key.toLowerCase()}`;
     if (remoteNames.has(name)) used.add(value);
     if (name === 'remote.url') remotes.add(subsection);

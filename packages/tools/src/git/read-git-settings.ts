@@ -17,7 +17,7 @@ export function readGitSettings(text: string): readonly GitSetting[] {
   let rest = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
   let section = '';
   while (rest !== '' && settings.length < maxSettings) {
-    const header = /^\s*\[\s*([\w.-]+)\s*(?:"(?:\\.|[^"\\\n])*")?\s*\]/.exec(rest);
+    const header = /^\s*\[\s*([\w.-]+)\s*(?:"(?:\\.|[^"\\\n])*"\s*)?\]/.exec(rest);
     const name = /^\s*([a-z][\w-]*)[ \t]*(=?)/i.exec(rest);
     if (header !== null) {
       section = (header[1] ?? '').toLowerCase().replace(/\..*/s, '');

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
 import { type Protection, readProtection } from './protected-paths.ts';
@@ -39,6 +39,24 @@ function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly strin
   return places;
 }
 
+/**
+ * Folders of the system whose files are not files of a project. They matter if the workspace contains
+ * them, as `/` does. They show the environment of processes, which contains keys, the secrets of a
+ * container, and devices.
+ */
+const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
+
+/**
+ * Returns the folders of the terminal agent, if variables put them at other places than usual. The
+ * settings in them contain approvals, and the sessions in them contain all messages.
+ */
+function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): readonly string[] {
+  const folders = [XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].map((folder) => folder ?? '');
+  return folders.filter((folder) => isAbsolute(folder)).map((folder) => join(folder, 'millrace'));
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
 interface Places {
   readonly homes: string;
   readonly keys: ReadonlySet<string>;
@@ -49,13 +67,15 @@ let known: Places | undefined;
 
 /**
  * Returns the protected places. A search calls this for each file, so the lists are kept until the home
- * folder changes.
+ * folder or the folders of the agent change.
  */
 function currentPlaces(): Places {
-  const homes = `${homedir()}\0${process.env['HOME'] ?? ''}`;
+  const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA } = process.env;
+  const homes = [homedir(), HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].join('\0');
   if (known?.homes === homes) return known;
   const { keys, startUp } = keyPlaces(process.env);
   const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
-  known = { homes, keys: setOf(keys), startUp: setOf(startUp) };
+  const all = [...keys, ...systemPlaces, ...agentPlaces(process.env)];
+  known = { homes, keys: setOf(all), startUp: setOf(startUp) };
   return known;
 }

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import type { SandboxOptions, SandboxSearch } from '../contract/sandbox.ts';
 import { findBubblewrap } from './bubblewrap.ts';
-import { findSandboxExec } from './sandbox-exec.ts';
+import { findSandboxExec } from './macos/sandbox-exec.ts';
 
 /**
  * Finds a sandbox for commands. It is bubblewrap on Linux and sandbox-exec on macOS. If there is none,

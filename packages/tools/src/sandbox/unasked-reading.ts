@@ -1,8 +1,12 @@
-import { readdir, realpath } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
+import {
+  findUnreadable,
+  mayFollow,
+  mayReachPackages,
+} from '../permissions/read-only/unreadable-files.ts';
 import { splitCommand, type Word } from '../permissions/split-command.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
@@ -60,7 +64,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
     if (usesGit(line)) return undefined;
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
-    const found = await findUnreadable(policy);
+    const found = await findUnreadable(policy, mayReachPackages(line));
     return found === undefined || mayFollow(line, found.leaving) ? undefined : found.hidden;
   };
   return {
@@ -127,7 +131,9 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
     for (const path of paths) {
       // A path that cannot be resolved cannot be opened either, so it is accepted.
       const real = await realPathOf(folder, path).catch(() => undefined);
-      if (real !== undefined && !lexicalPath(policy.root, real.real).isInside) return false;
+      if (real === undefined) continue;
+      if (!lexicalPath(policy.root, real.real).isInside) return false;
+      if (!policy.mayRead({ path: real.real, kind: 'read' })) return false;
     }
   return true;
 }
@@ -158,100 +164,4 @@ function visitedFolders(
 
 function usesGit(line: string): boolean {
   return splitCommand(line).parts.some(([program]) => program?.text === 'git');
-}
-
-const maxEntries = 20_000;
-const maxHidden = 500;
-/** The folder of packages. It is not searched, because it is large and its files are published. */
-const skipped = 'node_modules';
-/** The git folder. It holds old versions of hidden files, and often a password in its settings. */
-const repository = '.git';
-
-/**
- * The character that replaces bytes that are not valid text. A path with it is not the real path of the
- * file.
- */
-const undecodable = '\uFFFD';
-
-interface Unreadable {
-  readonly hidden: readonly string[];
-  /** The names of links that lead out of the root. Links cannot be hidden. */
-  readonly leaving: ReadonlySet<string>;
-}
-
-/**
- * Returns the files below the root that tools may not read without asking. Undefined if not all of them
- * can be hidden. That is so if there are too many files, a folder cannot be listed, or a name is not
- * valid text.
- */
-async function findUnreadable({
-  root,
-  mayRead,
-}: PermissionPolicy): Promise<Unreadable | undefined> {
-  const hidden: string[] = [];
-  const leaving = new Set<string>();
-  const pending = [''];
-  let entries = 0;
-  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(codeOf);
-    if (typeof found === 'string') {
-      // The folder cannot be listed, but its files may still be readable by their names.
-      if (found !== 'EACCES' || folder === '') return undefined;
-      hidden.push(join(root, folder));
-      continue;
-    }
-    entries += found.length;
-    if (entries > maxEntries || hidden.length > maxHidden) return undefined;
-    for (const entry of found) {
-      if (entry.name.includes(undecodable)) return undefined;
-      const path = join(folder, entry.name);
-      // A link inside the root is not hidden. If the file that it leads to must not be read, that file is
-      // hidden.
-      if (entry.isSymbolicLink() && (await leadsOut(root, path))) leaving.add(entry.name);
-      if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
-      if (entry.name === repository || !mayRead({ path, kind: 'read' }))
-        hidden.push(join(root, path));
-      else if (entry.isDirectory()) pending.push(path);
-    }
-  }
-  return { hidden, leaving };
-}
-
-/** True if a link leads out of the root. A broken link shows nothing, so it does not count. */
-async function leadsOut(root: string, path: string): Promise<boolean> {
-  const target = await realpath(join(root, path)).catch(() => root);
-  return target !== root && !target.startsWith(join(root, sep));
-}
-
-/**
- * True if a line may follow one of the links. Such a line names the link in a path, or has a wildcard
- * that could match it. A line with an option that follows all links in a folder counts too.
- */
-function mayFollow(line: string, links: ReadonlySet<string>): boolean {
-  if (links.size === 0) return false;
-  return splitCommand(line).parts.some(([program, ...words]) => {
-    const option = followingOptions.get(program?.text ?? '');
-    return words.some(
-      ({ text, isPlain }) =>
-        !isPlain || option?.test(text) || text.split(/[/=]/).some((name) => links.has(name)),
-    );
-  });
-}
-
-const followingGrep = /^-[a-zA-Z]*R|^--deref/;
-const followingLinks = /^-[a-zA-Z]*[LDH]|^--deref|^--follow/;
-
-/** The options with which programs follow links that the line does not name. */
-const followingOptions: ReadonlyMap<string, RegExp> = new Map([
-  ['grep', followingGrep],
-  ['egrep', followingGrep],
-  ['fgrep', followingGrep],
-  ['diff', /^-[a-zA-Z]*r|^--rec/],
-  ['find', /^-[LH]$|^-follow$/],
-  ['tree', /^-[a-zA-Z]*l/],
-  ...['ls', 'du', 'fd', 'rg'].map((name) => [name, followingLinks] as const),
-]);
-
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? 'unknown';
 }

@@ -75,12 +75,16 @@ async function runSearchWorker(
 }
 
 /**
- * Returns the environment of the worker. If this process caches compiled code, the worker uses the same
- * cache and starts faster.
+ * The variables that the worker gets. It needs those with folders to recognize protected places. If this
+ * process caches compiled code, the worker uses the same cache and starts faster.
  */
+const workerVariables = [
+  ...['NODE_COMPILE_CACHE', 'HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA'],
+] as const;
+
 function workerEnv(): NodeJS.ProcessEnv {
-  const { NODE_COMPILE_CACHE } = process.env;
-  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+  const given = workerVariables.map((name) => [name, process.env[name]] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** Maximum depth of folders. The walk keeps a file handle open for each level. */

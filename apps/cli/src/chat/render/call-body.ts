@@ -32,7 +32,7 @@ export function callDetail({ phase, name, result }: ToolCard): string | undefine
   if (phase !== 'done' || result === undefined) return undefined;
   if (name === 'edit') return editStats(result.value);
   if (name !== 'read') return undefined;
-  const numbered = result.text.match(/^\s*\d+\t/gm)?.length ?? 0;
+  const numbered = result.text.match(/^ *\d+\t/gm)?.length ?? 0;
   return numbered === 0 || result.length > result.text.length
     ? undefined
     : formatCount(numbered, 'line');
@@ -71,7 +71,7 @@ function textBody(
   { length }: CardResult,
   isCommand: boolean,
 ): readonly string[] {
-  const lines = text.replace(/\s+$/, '').split('\n');
+  const lines = text.trimEnd().split('\n');
   if (lines.join('') === '') return [];
   const hidden = Math.max(0, lines.length - maxTextLines);
   const rest = length > text.length ? [`… ${formatCount(length, 'character')} in all`] : [];

@@ -6,8 +6,12 @@ import type { Entry } from '../contract/entry.ts';
 /** Maximum length of a shown error. */
 const maxErrorLength = 600;
 
+/** Maximum length of an error that is searched for tags. The search takes quadratic time. */
+const maxSearchedLength = 4096;
+
 /** Formats an error message. Of an HTML page, only the text is kept, in one line. */
-export function errorText(message: string): string {
+export function errorText(given: string): string {
+  const message = given.slice(0, maxSearchedLength);
   const isPage = /<(?:!doctype|html|head|body|title|h1|p|div)\b[^>]*>/i.test(message);
   const words = isPage
     ? message

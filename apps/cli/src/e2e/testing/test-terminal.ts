@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { type TestWorkspace, waitOptions } from './test-workspace.ts';
+import { TmuxConnection } from './tmux-connection.ts';
 
 const execute = promisify(execFile);
 
@@ -19,6 +20,7 @@ let opened = 0;
 export class TestTerminal {
   readonly #workspace: TestWorkspace;
   readonly #name: string;
+  #connection: TmuxConnection | undefined;
 
   constructor(workspace: TestWorkspace, name: string) {
     this.#workspace = workspace;
@@ -27,7 +29,7 @@ export class TestTerminal {
 
   /** Returns the visible screen, without colours. */
   screen(): Promise<string> {
-    return this.tmux('capture-pane', '-p');
+    return this.#command('capture-pane', '-p');
   }
 
   /**
@@ -35,7 +37,7 @@ export class TestTerminal {
    * line.
    */
   scrollback(): Promise<string> {
-    return this.tmux('capture-pane', '-p', '-J', '-S', '-');
+    return this.#command('capture-pane', '-p', '-J', '-S', '-');
   }
 
   /** All bytes that were written to the terminal, with control sequences. */
@@ -60,7 +62,7 @@ export class TestTerminal {
 
   /** Types characters. */
   async type(text: string): Promise<void> {
-    await this.tmux('send-keys', '-l', '--', text);
+    await this.#command('send-keys', '-l', '--', text);
   }
 
   /**
@@ -75,7 +77,7 @@ export class TestTerminal {
 
   /** Presses keys by name: Enter, Escape, C-c, M-Enter. */
   async press(...keys: readonly string[]): Promise<void> {
-    await this.tmux('send-keys', ...keys);
+    await this.#command('send-keys', ...keys);
   }
 
   async send(text: string): Promise<void> {
@@ -85,13 +87,13 @@ export class TestTerminal {
 
   /** Sends several keys in one write, as a slow connection delivers them. */
   async typeAtOnce(bytes: string): Promise<void> {
-    await this.tmux('set-buffer', '--', bytes);
-    await this.tmux('paste-buffer', '-r');
+    await this.#command('set-buffer', '--', bytes);
+    await this.#command('paste-buffer', '-r');
   }
 
   async paste(text: string): Promise<void> {
-    await this.tmux('set-buffer', '--', text);
-    await this.tmux('paste-buffer', '-p', '-r');
+    await this.#command('set-buffer', '--', text);
+    await this.#command('paste-buffer', '-p', '-r');
   }
 
   /**
@@ -130,11 +132,25 @@ export class TestTerminal {
     await this.tmux('kill-server').catch(() => {});
   }
 
+  /** Runs commands of tmux in a new process. `;` separates the commands. */
   async tmux(...args: readonly string[]): Promise<string> {
-    const { env, folder, project: cwd } = this.#workspace;
-    const how = ['-u', '-S', this.#path('socket'), '-f', join(folder, 'tmux.conf')];
-    const { stdout } = await execute('tmux', [...how, ...args], { env, cwd });
+    const { env, project: cwd } = this.#workspace;
+    const { stdout } = await execute('tmux', [...this.#server(), ...args], { env, cwd });
     return stdout;
+  }
+
+  /**
+   * Runs one command of tmux without a new process. The waits read the screen 25 times a second, and
+   * a process for each would take more CPU time than the programs under test.
+   */
+  #command(...args: readonly string[]): Promise<string> {
+    const { env, project: cwd } = this.#workspace;
+    this.#connection ??= new TmuxConnection(this.#server(), { env, cwd });
+    return this.#connection.run(args);
+  }
+
+  #server(): readonly string[] {
+    return ['-u', '-S', this.#path('socket'), '-f', join(this.#workspace.folder, 'tmux.conf')];
   }
 
   async #until(

@@ -53,6 +53,8 @@ class SpanWriter {
         return this.#put(token.text);
       case 'code':
         return this.#put(this.#theme.marks ? `\`${token.text}\`` : token.text, 'code');
+      case 'math':
+        return this.#put(token.source);
       case 'html':
         return this.#put(token.text, 'html');
       case 'break':

@@ -18,7 +18,7 @@ async function renderResult(part: ToolResultPart, isStopped = false, isOpen = fa
 test('a long result can be shown completely and folded again', async () => {
   const page = await renderResult(resultOf(`${'x'.repeat(20_000)} end`));
   const press = () => page.act(() => page.find('button').click());
-  const text = () => page.find('.result-text').textContent;
+  const text = () => page.find('.output-text').textContent;
   expect(text()).not.toContain('end');
   await press();
   expect(text()).toContain('end');
@@ -55,7 +55,7 @@ test('everything else in a result is unchanged, including blanks', async () => {
 
 test('more of a very long result is shown step by step', async () => {
   const page = await renderResult(resultOf(`${'x'.repeat(150_000)} end`));
-  const shown = () => page.find('.result-text').textContent.length;
+  const shown = () => page.find('.output-text').textContent.length;
   const press = (words: string) =>
     page.act(() => {
       for (const button of page.findAll('button'))
@@ -67,4 +67,31 @@ test('more of a very long result is shown step by step', async () => {
   expect(shown()).toBe(150_004);
   await press('Show less');
   expect(shown()).toBe(8000);
+});
+
+test('JSON is a tree whose entries unfold, and the text is one press away', async () => {
+  const value = { city: 'Bern', days: Array.from({ length: 120 }, (_, at) => ({ at })) };
+  const page = await renderResult(resultOf(JSON.stringify(value)));
+  expect(page.find('.json-tree').textContent).toBe('{2}city: "Bern"days: [120]');
+  const days = page.findAll('details')[1] ?? expect.fail();
+  await page.act(() => {
+    days.setAttribute('open', '');
+    days.dispatchEvent(new page.window.Event('toggle'));
+  });
+  expect(page.findAll('.json-entries .json-entries > .json-entry')).toHaveLength(50);
+  expect(page.text()).toContain('Show more of 70 entries');
+  const raw = page.findAll('button').find((one) => one.textContent === 'Show the text');
+  await page.click(raw ?? expect.fail());
+  expect(page.find('.output-text').textContent).toBe(JSON.stringify(value));
+});
+
+test.each(['{}', '[]', '{"a":', '"text"', '12'])('%s is shown as text', async (text) => {
+  const page = await renderResult(resultOf(text));
+  expect(page.find('.output-text').textContent).toBe(text);
+});
+
+test('colors of a terminal are colors of the page, and hidden directions are still shown', async () => {
+  const page = await renderResult(resultOf('\u001b[1;31mFAIL\u001b[0m a\u202Eb'));
+  expect(page.find('[data-color="1"][data-bold]').textContent).toBe('FAIL');
+  expect(page.text()).toBe('FAIL a\\u202Eb');
 });

@@ -1,10 +1,12 @@
-import type { ToolResultPart } from '@millrace/core';
-import { useState } from 'react';
+import { type JsonValue, parseJson, type ToolResultPart } from '@millrace/core';
+import { useMemo, useState } from 'react';
+import { Button } from '../../design/button.tsx';
 import { findDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
+import { JsonTree } from '../content/json-tree.tsx';
 import { MoreBar } from '../content/long-text.tsx';
 import { MediaView } from '../content/media-view.tsx';
-import { VisibleText } from '../content/visible-text.tsx';
+import { OutputText } from '../content/output-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
 import './result-view.css';
 
@@ -17,13 +19,26 @@ export interface ResultViewProps {
   readonly isStopped?: boolean;
 }
 
-/** Shows the result of a tool, as a diff if it contains one. */
+/** Shows the result of a tool: a diff as a diff, JSON as a tree, and everything else as text. */
 export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
   const diffInText = isOpen || part.isError ? undefined : findDiff(part.text);
   const plainText = diffInText === undefined ? part.text : diffInText.textBefore;
+  const json = useMemo(() => (isOpen ? undefined : jsonOf(part.text)), [part.text, isOpen]);
+  const [isRaw, setRaw] = useState(false);
   return (
     <div className="result" data-error={(part.isError && !isStopped) || undefined}>
-      {plainText !== '' && <ResultText text={plainText} isOpen={isOpen} />}
+      {json !== undefined && !isRaw ? (
+        <JsonTree value={json} />
+      ) : (
+        plainText !== '' && <ResultText text={plainText} isOpen={isOpen} />
+      )}
+      {json !== undefined && (
+        <div className="more-bar">
+          <Button size="small" look="quiet" onClick={() => setRaw(!isRaw)}>
+            {isRaw ? 'Show as a tree' : 'Show the text'}
+          </Button>
+        </div>
+      )}
       {diffInText !== undefined && <DiffView diff={diffInText.diff} />}
       {part.attachments?.map((attachment, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: attachments have no other identity
@@ -31,6 +46,17 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
       ))}
     </div>
   );
+}
+
+/** Maximum length of JSON that is shown as a tree. */
+const maxJson = 1_000_000;
+
+/** Returns the value of a text that is a JSON object or array with entries. */
+function jsonOf(text: string): JsonValue | undefined {
+  if (text.length > maxJson || !/^\s*[[{]/.test(text)) return undefined;
+  const parsed = parseJson(text);
+  if (!parsed.ok || Object.keys(parsed.value ?? {}).length === 0) return undefined;
+  return parsed.value;
 }
 
 /** Returns the length that is shown at a level. More would freeze the page. */
@@ -46,10 +72,7 @@ function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: 
   const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
-      <pre className="result-text" tabIndex={0}>
-        <VisibleText text={shownText} escapes="directions" />
-      </pre>
+      <OutputText text={shownText} isOpen={isOpen} />
       {!isOpen && <MoreBar {...{ level, onLevel: setLevel, next: isLong ? next : undefined }} />}
     </>
   );

@@ -13,9 +13,10 @@ interface ControlledProviderOptions {
 }
 
 /**
- * Creates the demo model with three more commands. `count` streams `w1 w2 w3 …` until the test
+ * Creates the demo model with four more commands. `count` streams `w1 w2 w3 …` until the test
  * sends `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads.
- * `write` calls the write tool once for each following line, which is JSON.
+ * `write` calls the write tool once for each following line, which is JSON. `say` answers with the
+ * following lines.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -49,6 +50,7 @@ function contentFor(
   const [start, ...lines] = first?.kind === 'text' ? first.text.split('\n') : [];
   const verb = start?.split(/\s/, 1)[0];
   if (verb === 'count') return { write: (writer) => counted(writer, command) };
+  if (verb === 'say') return { parts: [lines.join('\n')] };
   if (verb !== 'hostile' && verb !== 'write') return undefined;
   if (items.length > at + 1) return { parts: ['That was all of it.'] };
   if (verb === 'write') return { parts: lines.map(write) };

@@ -4,7 +4,7 @@ import { ChatTab } from './chat-tab.ts';
 
 /**
  * The script that watches each page. It records violations of the content security policy. In each
- * frame, it also checks that the counted words are in order.
+ * frame that differs from the last one, it also checks that the counted words are in order.
  */
 const watcher = `
 globalThis.refused = [];
@@ -14,14 +14,18 @@ const answers = () => [...document.querySelectorAll('article[data-kind=assistant
 globalThis.lastCount = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
   globalThis.refused.push([violatedDirective, blockedURI, sample].join(' ')));
+let isDue = false;
 const look = () => {
+  isDue = false;
   for (const words of answers().map(wordsOf)) {
     const odd = words.findIndex((word, at) => word !== 'w' + (at + 1));
     if (odd >= 0) globalThis.disorders.push(words.slice(Math.max(0, odd - 3), odd + 3).join(' '));
   }
-  requestAnimationFrame(look);
 };
-requestAnimationFrame(look);
+new MutationObserver(() => {
+  if (!isDue) requestAnimationFrame(look);
+  isDue = true;
+}).observe(document, { childList: true, characterData: true, subtree: true });
 `;
 
 /** A browser context that records everything that a page must not do. */

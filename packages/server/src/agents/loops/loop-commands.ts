@@ -111,5 +111,5 @@ export function consumesMessage(taskId: string, key: string) {
 export async function currentState(log: Log, taskId: string): Promise<FoldState> {
   const session = sessionId(taskId);
   const isNew = (await log.info(session)) === undefined;
-  return isNew ? emptyState(session) : loadRecentState(log, session);
+  return isNew ? emptyState(session) : (await loadRecentState(log, session)).state;
 }

@@ -19,7 +19,7 @@ import type {
   SubmitResult,
 } from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
-import { traceJson } from '../../journal/journal-state.ts';
+import { type QueuedCommand, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
@@ -61,6 +61,17 @@ interface TrackOptions {
   readonly isRunning: boolean;
 }
 
+interface SubmitOptions {
+  /** The key of the command on the log. */
+  readonly key: string;
+  /** Further fields of the stored command. */
+  readonly more?: JsonObject | undefined;
+  /** Called with the offset of the command as soon as the command is stored. */
+  readonly onStored?: ((offset: number) => void) | undefined;
+  /** What the message has beside its content. */
+  readonly extras?: MessageExtras | undefined;
+}
+
 /**
  * The delay before a run is retried, in milliseconds. A run is retried if another process held the lease,
  * or if the log failed.
@@ -95,30 +106,47 @@ export class LoopRunner {
     const key = clientKey === undefined ? `server:${ids.execution()}` : messageKey(clientKey);
     const before = await currentState(log, taskId);
     const waiter = this.#waiters.add(taskId, key);
-    try {
-      await this.submit(stored, agent, { type: 'message', content }, key, traceJson(trace));
-    } catch (error) {
+    const onStored = (offset: number) => {
+      waiter.offset = offset;
+    };
+    const message = { type: 'message', content } as const;
+    const submitted = this.submit(stored, agent, message, {
+      key,
+      more: traceJson(trace),
+      onStored,
+    });
+    const { is_repeat } = await submitted.catch((error: unknown) => {
       this.#waiters.forget(taskId, waiter);
       throw error;
-    }
+    });
     const lost = waiter.lost.signal;
-    return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
+    if (!is_repeat)
+      return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
+    // Another request with the same key stored the message first. A run may have consumed the message
+    // before `before` was read, so the answer is searched from the stored message.
+    this.#waiters.forget(taskId, waiter);
+    const answer = await this.#answerTo(taskId, agent, key);
+    if (answer === undefined) throw messageWithdrawn(taskId);
+    return answer;
   }
 
   /** Returns the answer to the message that was sent with this key. Returns undefined if there is none. */
-  async findByKey(
-    stored: StoredTask,
-    { agent }: LoopAgent,
+  findByKey(
+    { task }: StoredTask,
+    agent: LoopAgent,
     clientKey: string,
   ): Promise<Answer | undefined> {
+    return this.#answerTo(task.id, agent, messageKey(clientKey));
+  }
+
+  /** Returns the answer to a stored message. Returns undefined if the log has no message with this key. */
+  async #answerTo(taskId: string, { agent }: LoopAgent, key: string): Promise<Answer | undefined> {
     const { log, tasks } = this.#options;
-    const taskId = stored.task.id;
     const session = sessionId(taskId);
-    const key = messageKey(clientKey);
     const queued = await log.findCommand(session, key);
     if (queued === undefined) return undefined;
     const before = await snapshot(log, session, { through: queued.offset });
-    const waiter = this.#waiters.add(taskId, key);
+    const waiter = this.#waiters.add(taskId, key, queued.offset);
     const source = {
       log,
       taskId,
@@ -144,9 +172,7 @@ export class LoopRunner {
     { task }: StoredTask,
     { agent }: LoopAgent,
     command: Command,
-    key: string,
-    more: JsonObject = {},
-    extras: MessageExtras = {},
+    { key, more, extras, onStored }: SubmitOptions,
   ): Promise<SubmitResult> {
     const { log, tasks, queues, ids } = this.#options;
     queues.assertOpen();
@@ -154,6 +180,9 @@ export class LoopRunner {
     const isSilent = silentCommandTypes.has(command.type);
     const json = { ...toLoopCommand(command, ids.item(), extras), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
+    onStored?.(offset);
+    // The repeat of a command that an agent has read has no effect.
+    if (isRepeat && !(await this.#isUnread(task.id, key))) return { offset, is_repeat: true };
     // The command must be submitted before the status is set. A run that ends in another process does the
     // opposite. It sets its status first and then reads the log. Therefore, either that run finds the
     // command, or this code sees that the run has ended.
@@ -204,7 +233,7 @@ export class LoopRunner {
     const done = this.#follow(taskId, agent, run, isRunning).catch((error: unknown) => {
       this.#active.delete(taskId);
       const why = errorReason(error);
-      this.#waiters.end(taskId, () => answerLost(taskId, why));
+      this.#waiters.rejectAll(taskId, answerLost(taskId, why));
       this.#options.onDiagnostic(`Task ${taskId}: the run failed: ${why}`);
     });
     this.#active.set(taskId, { detach, done });
@@ -216,12 +245,12 @@ export class LoopRunner {
    */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
-    const session = sessionId(taskId);
-    if (this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId))) {
-      await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
-    } else {
-      const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
-      if (!isRunOpen && !isTurnOpen) return;
+    if (await this.#isDriven(taskId))
+      await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
+    // If the run ended while the abort was being stored, no run has read the abort.
+    if (!(await this.#isDriven(taskId))) {
+      const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
+      if (!isRunOpen && !isTurnOpen && !runnable.some(isAbort)) return;
       this.wake(taskId, agent, AbortSignal.abort(reason));
     }
     await raceTimeout(this.#untilIdle(taskId), clock, 2 * graceMs);
@@ -251,7 +280,7 @@ export class LoopRunner {
       },
       loopJournalOptions,
     );
-    this.#waiters.end(taskId, () => messageWithdrawn(taskId));
+    this.#waiters.rejectAll(taskId, messageWithdrawn(taskId));
   }
 
   /** Detaches from all runs without ending them. The next server continues these runs. */
@@ -260,7 +289,7 @@ export class LoopRunner {
     const active = [...this.#active.values()];
     for (const { detach } of active) detach.abort();
     await raceTimeout(Promise.all(active.map(({ done }) => done)), clock, 2 * graceMs);
-    this.#waiters.endAll((taskId) => answerLost(taskId, 'the server stopped'));
+    this.#waiters.close((taskId) => answerLost(taskId, 'the server stopped'));
   }
 
   async #follow(
@@ -292,7 +321,7 @@ export class LoopRunner {
     // The process that has the lease answers. The waiters read this answer from the log.
     if (isDrivenElsewhere(result)) return;
     const unread = new Set(work.commands.map(({ key }) => key));
-    this.#waiters.end(taskId, (key) =>
+    this.#waiters.settle(taskId, work.through, (key) =>
       unread.has(key) ? answerNotStarted(taskId, result) : undefined,
     );
   }
@@ -316,7 +345,7 @@ export class LoopRunner {
   /** Rejects the requests that wait for a run that could not write its end to the log. */
   async #rejectLostAnswers(
     taskId: string,
-    { isRunOpen, commands }: OpenWork,
+    { through, isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
     // If another process holds the lease, that process ends the open run.
@@ -326,7 +355,7 @@ export class LoopRunner {
     const why = error?.message ?? stop.reason;
     const lost = () =>
       stop.cause === 'storage_full' ? answerNotStored(taskId, why) : answerLost(taskId, why);
-    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : lost()));
+    this.#waiters.reject(taskId, through, (key) => (unread.has(key) ? undefined : lost()));
   }
 
   /** Starts another run for commands that arrived while the previous run ended. */
@@ -337,9 +366,13 @@ export class LoopRunner {
   ): Promise<void> {
     const { tasks } = this.#options;
     if (runnable.some(expectsAnswer)) return this.resume(taskId, agent);
-    if (runnable.some(({ command }) => command['type'] === 'abort'))
-      return this.wake(taskId, agent, AbortSignal.abort());
+    if (runnable.some(isAbort)) return this.wake(taskId, agent, AbortSignal.abort());
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
+  }
+
+  /** Returns whether a run of the task is active, in this process or in another one. */
+  async #isDriven(taskId: string): Promise<boolean> {
+    return this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId));
   }
 
   async #isLeasedElsewhere(taskId: string): Promise<boolean> {
@@ -366,11 +399,20 @@ export class LoopRunner {
     clock.after(retryDelayMs, () => void retry().catch(report), { isIdle: true });
   }
 
+  async #isUnread(taskId: string, key: string): Promise<boolean> {
+    const { commands } = await this.#openWork(taskId);
+    return commands.some((command) => command.key === key);
+  }
+
   #openWork(taskId: string): Promise<OpenWork> {
     const { journals } = this.#options;
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
+}
+
+function isAbort({ command }: QueuedCommand): boolean {
+  return command['type'] === 'abort';
 }
 
 /** Returns the error for a command that is on the log although the task's row could not be written. */

@@ -8,7 +8,7 @@ import {
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentNetwork } from '../../network/agent-network.ts';
-import { requestAgent } from '../../network/agent-request.ts';
+import { agentAddress, requestAgent } from '../../network/agent-request.ts';
 
 export interface RemoteEndpoint {
   /** The base URL of the agent. Calls go to `/api` below it. */
@@ -60,7 +60,7 @@ export async function callRemote(
   guard.startTimeout(limits.answerTimeoutMs);
   try {
     const response = await requestAgent(
-      `${endpoint.url.replace(/\/+$/, '')}/api`,
+      agentAddress(endpoint.url, '/api'),
       {
         method: 'POST',
         signal: guard.signal,

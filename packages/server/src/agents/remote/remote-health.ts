@@ -2,7 +2,7 @@ import { type JsonObject, parseJson } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
 import type { AgentNetwork } from '../../network/agent-network.ts';
-import { requestAgent } from '../../network/agent-request.ts';
+import { agentAddress, requestAgent } from '../../network/agent-request.ts';
 import type { AgentStore, StoredAgent } from '../agent-store.ts';
 
 interface HealthOptions {
@@ -72,7 +72,7 @@ export class RemoteHealth {
     const cancel = clock.after(timeoutMs, () => controller.abort(), { isIdle: true });
     try {
       const { signal } = controller;
-      const at = `${url.replace(/\/+$/, '')}/healthz`;
+      const at = agentAddress(url, '/healthz');
       const response = await requestAgent(at, { method: 'GET', signal }, this.#options.network);
       const text = await textOf(response);
       if (response.statusCode !== 200) return `Its health check returned ${response.statusCode}`;

@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { isParkedAfter, type JoinedRecord, joinParkedRuns } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
-import { historyGap } from '../../stream/history.ts';
+import { historyGap } from '../../stream/run-folder.ts';
 
 /**
  * The state of a chat. A parked run and the runs that continue it count as one run, because the AI SDK

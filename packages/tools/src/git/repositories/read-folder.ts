@@ -9,6 +9,25 @@ import { SandboxError } from '../../contract/sandbox.ts';
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
+/** Whether the file system usually ignores letter case. Git then also uses a `.GIT`. */
+const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
+
+const knownNames: ReadonlyMap<string, string> = new Map(
+  ['.git', 'commondir', ...bareNames].map((name) => [foldCase(name), name]),
+);
+
+/**
+ * Returns the usual spelling of a name that git looks for. Other names are returned unchanged. The text is
+ * converted to upper case first, because some letters have several lower-case forms.
+ */
+function usualName(name: string): string {
+  return knownNames.get(foldCase(name)) ?? name;
+}
+
+function foldCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
+
 /**
  * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
  * and the settings from the folder that this file names.
@@ -41,21 +60,24 @@ export interface ReadFolder {
 /**
  * Reads a folder, or returns the known facts if the folder has not changed. It compares the ctime,
  * because no command can choose that time. Returns undefined if the folder no longer exists, or if
- * another user does not let this user read it.
+ * another user does not let this user read it. `foldsNames` says whether the file system ignores letter
+ * case.
  */
 export function readFolder(
   path: string,
   known: ReadFolder | undefined,
   settledAfterMs: number,
+  foldsNames: boolean = ignoresCase,
 ): ReadFolder | undefined {
   try {
     const now = Date.now();
     const { ino: inode, ctimeNs: changedNs } = lstatSync(path, { bigint: true });
     if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
     const entries = readdirSync(path, { withFileTypes: true });
-    const names = new Set(entries.map(({ name }) => name));
+    const nameOf = (name: string) => (foldsNames ? usualName(name) : name);
+    const names = new Set(entries.map(({ name }) => nameOf(name)));
     const folders = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-    const inner = folders.filter((name) => name !== '.git' && name !== packagesName);
+    const inner = folders.filter((name) => nameOf(name) !== '.git' && name !== packagesName);
     return {
       inode,
       changedNs,

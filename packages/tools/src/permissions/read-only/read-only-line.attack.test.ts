@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { endsByItself } from '../../../../core/src/testing/ends-by-itself.ts';
 import { isReadOnlyLine } from './read-only-line.ts';
 
 test.for([
@@ -53,4 +54,28 @@ test.for([
 
 test('other options of these commands read', () => {
   expect(isReadOnlyLine("test -f a && printf '%s %d' -5 b")).toBe(true);
+});
+
+// The model chooses the line, and the check runs before anybody is asked. While it runs, the terminal
+// accepts no keys, and a server answers nobody.
+test.for([
+  ['spaces', `sed -n '${' '.repeat(9900)}x' a`],
+  ['spaces after an address', `sed -n '1${' '.repeat(9900)}x' a`],
+  ['spaces around !', `sed -n '1${' '.repeat(4900)}!${' '.repeat(4900)}x' a`],
+  ['tabs', `sed -n '${'\t'.repeat(9900)}w x' a`],
+  ['line ends', `sed -n '${'\n'.repeat(9900)}x' a`],
+  ['an open pattern', `sed -n 's/${'a\\\\'.repeat(3300)}' a`],
+  ['delimiters', `sed -n 's/a/${'/'.repeat(9900)}w' a`],
+] as const)('18.100: a script of sed with many %s does not keep the process busy', ([, line]) => {
+  expect(endsByItself(() => isReadOnlyLine(line))).toBe(false);
+});
+
+test.for([
+  "sed -n '  1,20 p  ' a",
+  "sed -n '1 !p' a",
+  "sed -n '1! p' a",
+  "sed '/a/ s|b|c|g ; $d' a",
+  "sed -n '/a/,+3p' a",
+])('18.100: spaces in a script of sed still only read: %s', (line) => {
+  expect(isReadOnlyLine(line)).toBe(true);
 });

@@ -102,9 +102,12 @@ function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boo
   return isKnown && /^(?:--get|--get-all|--list|-l)$/.test(words[0] ?? '');
 }
 
-/** Matches one sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. */
+/**
+ * Matches one sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. No two
+ * repetitions in a row match the same character, so a text that does not match takes linear time.
+ */
 const sedCommand =
-  /^\s*(?:(?:\d+|\$|\/[^/\\]*\/)(?:,(?:\+?\d+|\$|\/[^/\\]*\/))?\s*!?)?\s*(?:[pdq=]|s([/|#,])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)?\s*$/;
+  /^(?:(?:\d+|\$|\/[^/\\]*\/)(?:,(?:\+?\d+|\$|\/[^/\\]*\/))?\s*(?:!\s*)?)?(?:[pdq=]|s([/|#,])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)?$/;
 
 function isReadingSed(words: readonly string[]): boolean {
   const options = words.filter((word) => /^-./.test(word));
@@ -117,5 +120,5 @@ function isReadingSed(words: readonly string[]): boolean {
 }
 
 function isSedCommand(text: string): boolean {
-  return sedCommand.test(text);
+  return sedCommand.test(text.trim());
 }

@@ -1,0 +1,60 @@
+import { useLayoutEffect, useRef } from 'react';
+import { isTerminalText, type StyledRun, styledRuns } from './terminal-text.ts';
+import { VisibleText } from './visible-text.tsx';
+import './output-text.css';
+
+interface OutputTextProps {
+  readonly text: string;
+  /** True while more output arrives. The end then stays visible, unless the user scrolled up. */
+  readonly isOpen: boolean;
+}
+
+/** Shows the output of a tool. The colors of programs for terminals become colors of the page. */
+export function OutputText({ text, isOpen }: OutputTextProps) {
+  const place = useRef<HTMLPreElement>(null);
+  const isAtEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end moves when the text changes
+  useLayoutEffect(() => {
+    if (isOpen && isAtEnd.current && place.current)
+      place.current.scrollTop = place.current.scrollHeight;
+  }, [text, isOpen]);
+  return (
+    <pre
+      ref={place}
+      className="output-text"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearEnd;
+      }}
+    >
+      {isTerminalText(text) ? (
+        styledRuns(text).map(styledRun)
+      ) : (
+        <VisibleText text={text} escapes="directions" />
+      )}
+    </pre>
+  );
+}
+
+/** The distance from the end, in pixels, at which the view still follows the output. */
+const nearEnd = 24;
+
+function styledRun({ text, style }: StyledRun, at: number) {
+  const { color, background, isBold, isDim, isItalic, isUnderlined, isStruck, isInverse } = style;
+  return (
+    <span
+      key={at}
+      data-color={color}
+      data-background={background}
+      data-bold={isBold || undefined}
+      data-dim={isDim || undefined}
+      data-italic={isItalic || undefined}
+      data-underlined={isUnderlined || undefined}
+      data-struck={isStruck || undefined}
+      data-inverse={isInverse || undefined}
+    >
+      <VisibleText text={text} escapes="directions" />
+    </span>
+  );
+}

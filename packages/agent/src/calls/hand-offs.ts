@@ -1,0 +1,103 @@
+import type { Attempt, DraftRecord, ToolResultPart } from '@millrace/core';
+import { AgentError } from '../contract/agent-error.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { CheckedToolCall, HandOff } from '../contract/tool.ts';
+import { type AgentRegistry, settingsOf } from '../run/agent-registry.ts';
+import { errorResult } from './tool-result.ts';
+
+/** Handles the hand-offs of one attempt. Only the first hand-off takes effect. */
+export class HandOffs {
+  readonly #context: RunContext;
+  readonly #at: Attempt;
+  #isDone = false;
+
+  constructor(context: RunContext, at: Attempt) {
+    this.#context = context;
+    this.#at = at;
+  }
+
+  /** Returns the result, or an error in its place if another hand-off was first. */
+  checkResult({ call, tool }: CheckedToolCall, part: ToolResultPart): ToolResultPart {
+    const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
+    if (tool.handsOff === undefined || part.isError || !isTaken) return part;
+    return errorResult(call, 'It was handed to somebody else already.');
+  }
+
+  draftsFor({ tool, input }: CheckedToolCall, { isError }: ToolResultPart): readonly DraftRecord[] {
+    const { handsOff } = tool;
+    if (handsOff === undefined || isError) return [];
+    this.#isDone = true;
+    const to = handsOff.to().name;
+    const reason = reasonOf(handsOff, input);
+    const fact = { type: 'handed_off', to, ...(reason !== undefined && { reason }) } as const;
+    return [{ ...this.#at, fact }];
+  }
+}
+
+/**
+ * Returns the reason of a hand-off. If the user's function throws, the reason is undefined and the
+ * hand-off still happens.
+ */
+function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
+  try {
+    return handsOff.reason(input);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the agent that was called and all agents that hand-offs can reach. Throws `name_taken` if two of
+ * them have the same name.
+ */
+export function registryWithHandOffs(root: Settings): AgentRegistry {
+  const found = new Map([[root.name, root]]);
+  const origins = new Map([[root.name, root]]);
+  for (const settings of found.values()) {
+    for (const { handsOff } of settings.tools.values()) {
+      if (handsOff === undefined) continue;
+      const next = settingsOf(handsOff.to());
+      const namesake = origins.get(next.name);
+      if (namesake !== undefined && namesake !== next) throw agentNameTaken(next.name);
+      if (namesake !== undefined) continue;
+      origins.set(next.name, next);
+      found.set(next.name, withRunSettings(root, next));
+    }
+  }
+  return found;
+}
+
+/**
+ * Returns the settings that apply after a hand-off. Instructions, tools and providers come from the new
+ * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The run's
+ * `output` schema also stays, because its caller expects that type.
+ */
+function withRunSettings(root: Settings, next: Settings): Settings {
+  const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
+  const { stopWhen } = root;
+  const output = root.output ?? next.output;
+  const guardrails = joinGuardrails(root, next);
+  return {
+    ...{ ...next, output, log, observers, limits, clock },
+    ...{ ids, random, onDiagnostic, onInterrupted, stopWhen, guardrails },
+  };
+}
+
+/** Returns the guardrails after a hand-off. The run's guardrails come first, then the new agent's. */
+function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
+  const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
+  const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));
+  if (taken !== undefined) throw guardrailNameTaken(taken.name, root.name, next.name);
+  return [...root.guardrails, ...added];
+}
+
+function agentNameTaken(name: string): AgentError {
+  const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
+  return new AgentError('name_taken', message, { agent: name });
+}
+
+function guardrailNameTaken(name: string, root: string, next: string): AgentError {
+  const message = `Cannot hand off from ${root} to ${next}: both have a guardrail with the name ${name}. Rename one, or use the same guardrail in both`;
+  return new AgentError('name_taken', message, { agent: next, guardrail: name });
+}

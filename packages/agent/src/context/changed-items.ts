@@ -1,0 +1,136 @@
+import {
+  type Item,
+  type ItemId,
+  itemId,
+  type JsonValue,
+  type Part,
+  type Source,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import { isFullOutput } from '../calls/clipped-result.ts';
+import type { Compacted, LoopState } from '../contract/loop-state.ts';
+import { clipItem } from './clip-item.ts';
+
+/** Returns the context items of a request: the transcript after the changes of guardrails and compactions. */
+export function changedContext(
+  transcript: readonly Item[],
+  { inputs, compacted }: Pick<LoopState, 'inputs' | 'compacted'>,
+): readonly Item[] {
+  return applyCompaction(guardedItems(transcript, inputs), compacted);
+}
+
+/**
+ * Returns the context items as the provider gets them: with the bytes of blobs, and with a note in each
+ * result whose call ran with changed arguments.
+ */
+export function sentItems(items: readonly Item[], blobs: BlobStore): Promise<readonly Item[]> {
+  return Promise.all(items.map((item) => withBytes(withChangedInputs(item), blobs)));
+}
+
+/**
+ * Returns the items as the guardrails changed them. Changed inputs are replaced, and inputs for which a
+ * guardrail stopped the run are removed.
+ */
+function guardedItems(
+  items: readonly Item[],
+  { replaced, withheld }: Pick<LoopState['inputs'], 'replaced' | 'withheld'>,
+): readonly Item[] {
+  if (!items.some((item) => isReplacement(item) || withheld.has(item.id))) return items;
+  const changes = new Map(items.filter(isReplacement).map((item) => [item.id, item]));
+  return items.flatMap((item) => {
+    if (isReplacement(item) || withheld.has(item.id)) return [];
+    const change = changes.get(replaced.get(item.id) ?? item.id);
+    return change === undefined || item.redacted ? item : { ...item, parts: change.parts };
+  });
+}
+
+/** True for an item that only holds the new content of another item. */
+function isReplacement({ kind, metadata }: Item): boolean {
+  return kind === 'context' && metadata?.['guardrail'] === true;
+}
+
+/**
+ * Returns the items without those that the summary covers, plus the summary. Items that were too long are
+ * clipped.
+ */
+function applyCompaction(
+  items: readonly Item[],
+  { covered, summary, clipped }: Compacted,
+): readonly Item[] {
+  const kept = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  const remaining = kept
+    .map((item) => {
+      const maxLength = clipped.get(item.id);
+      return maxLength === undefined ? item : clipItem(item, maxLength);
+    })
+    .filter(({ parts }) => parts.length > 0);
+  return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
+}
+
+export const summaryId: ItemId = itemId('summary');
+
+/** The default prompt for a summary. */
+export const summaryPrompt: string =
+  'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
+  'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
+
+function summaryItem(text: string): Item {
+  return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
+}
+
+/**
+ * Adds a note to each result whose call ran with changed arguments. The call itself keeps the model's
+ * arguments, because providers sign calls, store them, or compare them with their own answer.
+ */
+function withChangedInputs(item: Item): Item {
+  if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
+  return { ...item, parts: item.parts.map(withChangedInput) };
+}
+
+function withChangedInput(part: Part): Part {
+  const input = changedInputOf(part);
+  if (part.kind !== 'tool_result' || input === undefined) return part;
+  const json = JSON.stringify(input);
+  const shown =
+    json.length > maxShownInput ? `${json.slice(0, maxShownInput)}…`.toWellFormed() : json;
+  const who = part.metadata?.['changedBy'] === undefined ? 'The user' : 'A guardrail';
+  const note = `${who} changed the arguments of this call to ${shown}\nThe result is for these arguments:`;
+  return { ...part, text: `${note}\n${part.text}` };
+}
+
+const maxShownInput = 10_000;
+
+function changedInputOf(part: Part): JsonValue | undefined {
+  return part.kind === 'tool_result' ? part.metadata?.['changedInput'] : undefined;
+}
+
+/**
+ * Loads the bytes of blobs into the item, because providers accept only bytes. Full outputs of clipped
+ * results are not loaded.
+ */
+export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
+  if (!item.parts.some(hasBlob)) return item;
+  return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, blobs))) };
+}
+
+function hasBlob(part: Part): boolean {
+  if (part.kind === 'tool_result') return part.attachments?.some(hasBlob) ?? false;
+  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
+}
+
+async function loadPart<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
+  if (part.kind === 'tool_result' && part.attachments !== undefined) {
+    const { attachments: _all, ...rest } = part;
+    const sent = part.attachments.filter((one) => !isFullOutput(one, part));
+    const attachments = await Promise.all(sent.map((one) => loadPart(one, blobs)));
+    return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
+  }
+  if (part.kind !== 'media' && part.kind !== 'file') return part;
+  return { ...part, source: await loadSource(part.source, blobs) };
+}
+
+async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
+  if (source.type !== 'blob') return source;
+  const bytes = await blobs.get(source.hash);
+  return bytes === undefined ? source : { type: 'bytes', bytes };
+}

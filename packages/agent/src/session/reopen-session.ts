@@ -1,0 +1,69 @@
+import { Folder, isMillraceError, type SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import { wait } from '../abortable.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import { emptyLoopState } from '../contract/loop-state.ts';
+import type { ParentCall } from '../contract/parent-call.ts';
+import { foldLoop } from '../state/fold-loop.ts';
+import { type FoldedSession, notFoldable } from './journal.ts';
+
+/** How long a continued sub-agent waits for the lease of the previous process, in milliseconds. */
+const maxHeldMs = 60_000;
+const heldPollMs = 250;
+
+interface ContinuedSession {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The call that the run of the sub-agent belongs to. */
+  readonly parent: ParentCall;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Opens the session of a sub-agent that continues. It waits while another process drives the session,
+ * because the lease of a process that died takes a while to expire.
+ */
+export async function openContinued<Opened>(
+  open: () => Promise<Opened>,
+  session: SessionId,
+  { log, clock, parent, signal }: ContinuedSession,
+): Promise<Opened> {
+  // If the sub-agent uses another log than its caller and that log has no such session, the outcome is
+  // unknown. On the caller's log, a missing session means that the sub-agent was never started.
+  if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
+  const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
+  for (let waitedMs = 0; ; waitedMs += heldPollMs) {
+    try {
+      return await open();
+    } catch (error) {
+      const isHeld = isMillraceError(error) && error.code === 'held';
+      if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
+      await wait(clock, heldPollMs, stopped);
+    }
+  }
+}
+
+function outcomeUnknown(session: SessionId): AgentError {
+  const message = `Cannot continue session ${session} of the sub-agent: its log does not have it, and nobody knows what was done. Create the sub-agent with the log of its caller`;
+  return new AgentError('no_such_session', message, { session });
+}
+
+/** Folds a session from its start up to an offset. */
+export async function refold(
+  log: Log,
+  session: SessionId,
+  through: number,
+): Promise<FoldedSession> {
+  const folder = new Folder(session);
+  let loop = emptyLoopState;
+  while (folder.state.through < through) {
+    const { after, ...page } = await log.read(session, { from: folder.state.through });
+    const records = page.records.filter(({ offset }) => offset <= through);
+    for (const record of records) loop = foldLoop(loop, record);
+    const end = Math.min(page.through, through);
+    const { outcome } = folder.addBatch({ after, through: end, records });
+    if (outcome !== 'applied') throw notFoldable({ after, through: end }, outcome);
+  }
+  return { state: folder.state, loop };
+}

@@ -1,0 +1,26 @@
+import { nearestNames } from '@millrace/core';
+import type { Tool } from '../contract/tool.ts';
+
+// This file is imported on demand. It has the code for what models get wrong: calls of tools that do not
+// exist, and null for a property that should be left out.
+
+export { withoutOptionalNulls } from '@millrace/providers';
+
+/**
+ * Returns the message for the model about a tool that the agent does not have. `offered` are the names of
+ * the tools that the request offered, because the agent may have lost a tool since then.
+ */
+export function missingToolMessage(
+  name: string,
+  tools: ReadonlyMap<string, Tool>,
+  offered: readonly string[],
+): string {
+  if (offered.includes(name))
+    return `The tool ${name} is no longer available. Continue without it.`;
+  const names = [...tools.keys()];
+  const near = nearestNames(name, names);
+  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+  const all =
+    names.length > 0 ? ` There are: ${names.slice(0, 50).join(', ')}.` : ' There are none.';
+  return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
+}

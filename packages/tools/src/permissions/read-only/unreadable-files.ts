@@ -1,0 +1,145 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { type PermissionPolicy, permissionPolicy } from '../permission-policy.ts';
+import type { PermissionRule } from '../permission-rule.ts';
+import { splitCommand } from '../split-command.ts';
+
+const maxEntries = 20_000;
+const maxHidden = 500;
+/**
+ * The folder of packages. It is large and its files are published, so it is searched only for paths that a
+ * rule of the user names.
+ */
+const packagesName = 'node_modules';
+/** Maximum number of entries in folders of packages. If there are more, the user is asked. */
+const maxPackageEntries = 100_000;
+
+/** The programs that read only the files that the line names. */
+const plainReaders: ReadonlySet<string> = new Set(
+  `[ basename cat cd cut date dirname echo false head ls nl printf pwd sed sort stat tail test true
+  uniq wc which whoami`.split(/\s+/),
+);
+
+/**
+ * True if a line may read a file in a folder of packages. Other programs than the plain ones read whole
+ * folders or run code.
+ */
+export function mayReachPackages(line: string): boolean {
+  return splitCommand(line).parts.some(
+    ([program, ...words]) =>
+      !plainReaders.has(program?.text ?? '') ||
+      words.some(({ text, isPlain }) => !isPlain || text.includes(packagesName)),
+  );
+}
+
+/**
+ * Returns a check for files in packages. It refuses what a rule denies or asks about, but not files that
+ * only look like secrets. Undefined if no rule names a path.
+ */
+function packageCheck(policy: PermissionPolicy): PermissionPolicy['mayRead'] | undefined {
+  const isStrict = ({ decision, path }: PermissionRule) =>
+    decision !== 'allow' && path !== undefined;
+  const strict = [...policy.rules, ...policy.remembered].filter(isStrict);
+  if (strict.length === 0) return undefined;
+  const { root } = policy;
+  return permissionPolicy({ root, rules: [{ decision: 'allow' }, ...strict] }).mayRead;
+}
+/** The git folder. It holds old versions of hidden files, and often a password in its settings. */
+const repository = '.git';
+
+/**
+ * The character that replaces bytes that are not valid text. A path with it is not the real path of the
+ * file.
+ */
+const undecodable = '\uFFFD';
+
+interface Unreadable {
+  readonly hidden: readonly string[];
+  /** The names of links that lead out of the root. Links cannot be hidden. */
+  readonly leaving: ReadonlySet<string>;
+}
+
+/**
+ * Returns the files below the root that tools may not read without asking. Undefined if not all of them
+ * can be hidden. That is so if there are too many files, a folder cannot be listed, or a name is not
+ * valid text. Folders of packages are searched only if the line may reach them.
+ */
+export async function findUnreadable(
+  policy: PermissionPolicy,
+  reachesPackages: boolean,
+): Promise<Unreadable | undefined> {
+  const { root } = policy;
+  const ofPackages = reachesPackages ? packageCheck(policy) : undefined;
+  const hidden: string[] = [];
+  const leaving = new Set<string>();
+  const pending = [{ folder: '', isPackage: false }];
+  let [entries, packageEntries] = [0, 0];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { folder } = next;
+    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(codeOf);
+    if (typeof found === 'string') {
+      // The folder cannot be listed, but its files may still be readable by their names.
+      if (found !== 'EACCES' || folder === '') return undefined;
+      hidden.push(join(root, folder));
+      continue;
+    }
+    if (next.isPackage) packageEntries += found.length;
+    else entries += found.length;
+    const isTooMuch = entries > maxEntries || packageEntries > maxPackageEntries;
+    if (isTooMuch || hidden.length > maxHidden) return undefined;
+    for (const entry of found) {
+      if (entry.name.includes(undecodable)) return undefined;
+      const path = join(folder, entry.name);
+      const isPackage = next.isPackage || (entry.isDirectory() && entry.name === packagesName);
+      const mayRead = isPackage ? ofPackages : policy.mayRead;
+      // A link inside the root is not hidden. If the file that it leads to must not be read, that file is
+      // hidden.
+      if (entry.isSymbolicLink() && !isPackage && (await leadsOut(root, path)))
+        leaving.add(entry.name);
+      if (entry.isSymbolicLink() || mayRead === undefined) continue;
+      if (entry.name === repository || !mayRead({ path, kind: 'read' }))
+        hidden.push(join(root, path));
+      else if (entry.isDirectory()) pending.push({ folder: path, isPackage });
+    }
+  }
+  return { hidden, leaving };
+}
+
+/** True if a link leads out of the root. A broken link shows nothing, so it does not count. */
+async function leadsOut(root: string, path: string): Promise<boolean> {
+  const target = await realpath(join(root, path)).catch(() => root);
+  return target !== root && !target.startsWith(join(root, sep));
+}
+
+/**
+ * True if a line may follow one of the links. Such a line names the link in a path, or has a wildcard
+ * that could match it. A line with an option that follows all links in a folder counts too.
+ */
+export function mayFollow(line: string, links: ReadonlySet<string>): boolean {
+  if (links.size === 0) return false;
+  return splitCommand(line).parts.some(([program, ...words]) => {
+    const option = followingOptions.get(program?.text ?? '');
+    return words.some(
+      ({ text, isPlain }) =>
+        !isPlain || option?.test(text) || text.split(/[/=]/).some((name) => links.has(name)),
+    );
+  });
+}
+
+const followingGrep = /^-[a-zA-Z]*R|^--deref/;
+const followingLinks = /^-[a-zA-Z]*[LDH]|^--deref|^--follow/;
+
+/** The options with which programs follow links that the line does not name. */
+const followingOptions: ReadonlyMap<string, RegExp> = new Map([
+  ['grep', followingGrep],
+  ['egrep', followingGrep],
+  ['fgrep', followingGrep],
+  ['diff', /^-[a-zA-Z]*r|^--rec/],
+  ['find', /^-[LH]$|^-follow$/],
+  ['tree', /^-[a-zA-Z]*l/],
+  ...['ls', 'du', 'fd', 'rg'].map((name) => [name, followingLinks] as const),
+]);
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? 'unknown';
+}

@@ -1,0 +1,85 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type {
+  PreparedCommand,
+  SandboxOptions,
+  SandboxRequest,
+  SandboxSearch,
+} from '../../contract/sandbox.ts';
+import { watchRepositories } from '../../git/repositories/new-repositories.ts';
+import { PackageRepositories } from '../../git/repositories/package-repositories.ts';
+import { RepositorySearch } from '../../git/repositories/repository-search.ts';
+import { commandLimits, withLimits } from '../command-limits.ts';
+import { gitPlaces, otherSettings } from '../git-places.ts';
+import { keyPlaces } from '../key-places.ts';
+import { probeSandbox } from '../probe-sandbox.ts';
+import { macosProfile } from './macos-profile.ts';
+
+const program = '/usr/bin/sandbox-exec';
+
+/** Checks whether the sandbox of macOS can run here, and returns a sandbox that uses it. */
+export async function findSandboxExec(options: SandboxOptions): Promise<SandboxSearch> {
+  if (!existsSync(program)) {
+    const reason = `${program} does not exist`;
+    return {
+      sandbox: undefined,
+      problem: 'missing',
+      reason,
+      advice: 'Run the agent in a container or a VM',
+    };
+  }
+  const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
+  const close = () => {
+    process.off('exit', close);
+    rmSync(temporary, { recursive: true, force: true });
+  };
+  process.once('exit', close);
+  const { profile = 'workspace', network = false, unixSockets = false } = options;
+  const limits = commandLimits(options.limits);
+  const search = new RepositorySearch();
+  const packages = new PackageRepositories(search);
+  const prepareWith = async (
+    { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
+    request: SandboxRequest,
+  ): Promise<PreparedCommand> => {
+    const { root, view = profile } = request;
+    const { keys, startUp } = keyPlaces(process.env);
+    const canChange = view === 'workspace';
+    const known = canChange ? await packages.find(root) : [];
+    const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
+    const mayConnect = (request.network ?? network) && view !== 'closed';
+    const watch = { root, network: mayConnect, search, packages };
+    const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });
+    const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
+    const text = macosProfile({
+      ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
+      network: mayConnect,
+      hidden: [...keys, ...hide, ...(request.hide ?? [])],
+      protected: [...startUp, ...programs, ...settings],
+    });
+    return {
+      program,
+      args: ['-p', text, '--', ...withLimits(request.command, limits)],
+      env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
+      ...{ fds: [], endsTogether: false },
+      blocked: created?.blocked ?? new AbortController().signal,
+      finish: async () => (await created?.finish()) ?? [],
+    };
+  };
+  const settled = () => packages.settled();
+  const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
+  // The probe uses none of the options, because an option can name any path. Such a path must not decide
+  // whether there is a sandbox.
+  const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });
+  if (problem === undefined)
+    return { sandbox: { ...common, prepare: (request) => prepareWith(options, request) } };
+  close();
+  const reason = `sandbox-exec cannot run: ${problem}`;
+  return {
+    sandbox: undefined,
+    problem: 'failed',
+    reason,
+    advice: 'Run the agent in a container or a VM',
+  };
+}
