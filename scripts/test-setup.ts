@@ -80,6 +80,12 @@ const requirements: readonly Requirement[] = [
     debian: 'redis-server',
   },
   {
+    name: 'nginx',
+    for: 'tests of the server behind a proxy with TLS',
+    isInstalled: () => succeeds('nginx', '-v') || succeeds('/usr/sbin/nginx', '-v'),
+    debian: 'nginx-light',
+  },
+  {
     name: 'a Temporal server',
     for: 'tests of agents as workflows',
     isInstalled: () => succeeds(temporalServerPath, '--version'),

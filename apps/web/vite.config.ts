@@ -7,6 +7,8 @@ import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 export default defineConfig({
   plugins: [react(), onlyWoff2(), frames(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
+  // Paths of files are relative. The server replaces the dot with the path at which it is mounted.
+  base: './',
   build: {
     outDir: 'dist',
     // No assets are inlined, because the page's content security policy allows no inline script or

@@ -15,7 +15,7 @@ import {
   type ListenOptions,
   type NodeHandler,
 } from './http/http-server.ts';
-import type { RequestLogOptions } from './http/request-log.ts';
+import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
@@ -77,15 +77,25 @@ export interface ServerOptions {
    */
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
-   * The folder of a built web page, which is served at `/` and below `/app/`. It cannot be combined with
-   * `basePath`. Default: none.
+   * The proxies in front of the server: `loopback`, `private`, addresses such as `10.1.2.3`, and networks
+   * such as `10.1.0.0/16`. The server reads `X-Forwarded-For` and `X-Forwarded-Host` of requests from these
+   * addresses, for rate limits, the request log, `hosts` and the check of origins. Default: none, and these
+   * headers have no effect.
+   */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /**
+   * The folder of a built web page, which is served at `/` and below `/app/`, both below `basePath`.
+   * Default: none.
    */
   readonly page?: string | undefined;
   /** Limits for HTTP requests. Default: `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits> | undefined;
   /** Limits for streams. Default: `defaultStreamLimits`. */
   readonly streamLimits?: Partial<StreamLimits> | undefined;
-  /** Logs one line per request. Default: off. */
+  /**
+   * Logs one line per request, retry, failed tool call and failed run. The lines contain no content. Default:
+   * off.
+   */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
    * Receives descriptions of unexpected events that do not affect a result. They never contain content.
@@ -175,10 +185,11 @@ export function createServer(options: ServerOptions): Server {
     isGuarded: operatorTokens !== 'none',
     graceMs: graceMsFor(limits),
     exporter: options.exporter,
+    ...(logged !== undefined && { logEvent: new RequestLog(logged, clock).event }),
   });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
-  const { basePath, authorize, clientAddress } = options;
+  const { basePath, authorize, clientAddress, trustedProxies } = options;
   const ready = once(() =>
     service.start().catch((error: unknown) => {
       onDiagnostic?.(`Cannot start the server: ${errorReason(error)}`);
@@ -191,7 +202,7 @@ export function createServer(options: ServerOptions): Server {
     });
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
-    ...{ exporter, basePath, authorize, clientAddress, ready: readyForRequests },
+    ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
     storage: service.storage,
   });
   return {
@@ -273,6 +284,7 @@ const optionNames: OptionNames<ServerOptions> = {
   basePath: true,
   authorize: true,
   clientAddress: true,
+  trustedProxies: true,
   page: true,
   limits: true,
   streamLimits: true,

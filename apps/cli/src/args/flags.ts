@@ -54,6 +54,10 @@ export type FlagName =
   | 'token'
   | 'no-token'
   | 'networks'
+  | 'allow-host'
+  | 'origin'
+  | 'base-path'
+  | 'proxies'
   | 'otlp'
   | 'no-color'
   | 'help'
@@ -145,7 +149,8 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
-      serve: 'Allow the demo to change files and run programs. Default: it asks first',
+      serve:
+        'Allow the agents of a server without --agents to change files and run programs. Default: they ask first',
     },
   },
   'read-only': {
@@ -197,7 +202,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   agents: {
     value: '<file>',
     owners: ['serve'],
-    help: 'Serve the agents that this module exports, instead of the demo',
+    help: 'Serve the agents that this module exports, instead of the coding agent and the demo',
   },
   data: {
     value: '<dir>',
@@ -220,7 +225,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   log: {
     value: '<form>',
     owners: ['serve'],
-    help: 'Format of the request log: "text" or "json"',
+    help: 'Format of the log of requests and failures: "text" or "json"',
   },
   token: {
     value: '<text>',
@@ -235,6 +240,26 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<list>',
     owners: ['serve'],
     help: 'Where remote agents may be: loopback, private, public, 10.1.0.0/16. MILLRACE_AGENT_NETWORKS does the same',
+  },
+  'allow-host': {
+    value: '<names>',
+    owners: ['serve'],
+    help: 'Answer also for these host names: agents.example.com. Default: localhost and IP addresses only',
+  },
+  origin: {
+    value: '<urls>',
+    owners: ['serve'],
+    help: 'Let pages of these other origins call the server: https://app.example.com',
+  },
+  'base-path': {
+    value: '<path>',
+    owners: ['serve'],
+    help: 'Serve everything below this path: /agents. A proxy must pass the path on unchanged',
+  },
+  proxies: {
+    value: '<list>',
+    owners: ['serve'],
+    help: 'Trust X-Forwarded-For and X-Forwarded-Host of proxies at: loopback, private, 10.1.0.0/16. Default: no proxy',
   },
   otlp: {
     value: '<url>',

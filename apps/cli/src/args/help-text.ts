@@ -172,7 +172,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace serve --store postgres://… [--bus redis://…]',
     ],
     about:
-      'Serves agents over HTTP: tasks, messages, events, and streams that clients can resume. Without --agents it serves two agents that need no key: "demo" and "echo". All sessions are stored. Ctrl-C stops the server.',
+      'Serves agents over HTTP: tasks, messages, events, and streams that clients can resume. Without --agents it serves the coding agent as "coder" if there is a model, and two agents that need none: "demo" and "echo". All sessions are stored. Ctrl-C stops the server.',
     flagOwners: ['serve'],
     examples: [
       ['millrace serve', 'the demo, on http://127.0.0.1:5003'],

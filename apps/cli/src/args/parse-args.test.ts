@@ -117,6 +117,14 @@ describe('commands', () => {
       },
     ],
     [
+      'serve --allow-host a.example,b.example --allow-host c.example --origin https://d.example --base-path /agents --proxies loopback,10.1.0.0/16',
+      {
+        ...{ command: 'serve', allowHosts: ['a.example', 'b.example', 'c.example'] },
+        ...{ origins: ['https://d.example'], basePath: '/agents' },
+        trustedProxies: ['loopback', '10.1.0.0/16'],
+      },
+    ],
+    [
       'serve --store postgres://db/app --bus redis://r',
       { command: 'serve', store: 'postgres://db/app', bus: 'redis://r' },
     ],
@@ -184,6 +192,9 @@ describe('an error about a mistake says what to do', () => {
     [['serve', '--port', '65536'], '--port takes a number from 0 to 65535'],
     [['serve', '--port', '-1'], '--port'],
     [['serve', '--log', 'xml'], '--log takes text or json'],
+    [['serve', '--allow-host', 'https://a.example'], '--allow-host takes names without scheme'],
+    [['serve', '--origin', 'https://a.example/'], '--origin takes a scheme and a host'],
+    [['serve', '--base-path', 'agents'], '--base-path takes a path'],
     [['serve', '--config', 'x'], '--config is not for millrace serve'],
     [['help', 'me'], 'There is no such help topic. Topics: sessions, replay'],
     [['--max-turns', '0'], '--max-turns takes a whole number of at least 1'],

@@ -142,9 +142,38 @@ export function serveArgs(line: CommandLine): ServeArgs {
     token: flagText(line, 'token'),
     noToken: hasFlag(line, 'no-token'),
     agentNetworks: flagText(line, 'networks'),
+    allowHosts: flagList(line, 'allow-host').map(checkedHost),
+    origins: flagList(line, 'origin').map(checkedOrigin),
+    basePath: parseBasePath(line),
+    trustedProxies: flagList(line, 'proxies'),
     otlp: flagText(line, 'otlp'),
     yes: hasFlag(line, 'yes'),
   };
+}
+
+/** Returns the values of a flag, which can be repeated and can have several values with commas. */
+function flagList({ flags }: CommandLine, name: FlagName): readonly string[] {
+  const values = flags.flatMap((flag) => (flag.name === name ? (flag.value ?? '').split(',') : []));
+  return values.map((value) => value.trim()).filter((value) => value !== '');
+}
+
+function checkedHost(host: string): string {
+  if (/^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i.test(host)) return host;
+  throw new UsageError('--allow-host takes names without scheme and port: agents.example.com');
+}
+
+function checkedOrigin(origin: string): string {
+  if (/^https?:/.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin)
+    return origin;
+  throw new UsageError(
+    '--origin takes a scheme and a host, without a path: https://app.example.com',
+  );
+}
+
+function parseBasePath(line: CommandLine): string | undefined {
+  const path = flagText(line, 'base-path');
+  if (path === undefined || /^(?:\/[\w.~-]+)*\/?$/.test(path)) return path;
+  throw new UsageError('--base-path takes a path that starts with a slash: --base-path /agents');
 }
 
 const maxPort = 65_535;

@@ -122,7 +122,7 @@ export interface ModelsArgs extends SharedArgs {
 
 export interface ServeArgs {
   readonly command: 'serve';
-  /** The folder for the demo agent. */
+  /** The folder in which the agents without `agents` work. */
   readonly cwd?: string | undefined;
   readonly port?: number | undefined;
   readonly host?: string | undefined;
@@ -140,9 +140,17 @@ export interface ServeArgs {
   readonly noToken: boolean;
   /** The networks in which remote agents may be, separated by commas. */
   readonly agentNetworks?: string | undefined;
+  /** The names of the server, for example behind a proxy with TLS. */
+  readonly allowHosts: readonly string[];
+  /** The origins of other hosts whose pages may call the server. */
+  readonly origins: readonly string[];
+  /** The path at which a proxy mounts the server. */
+  readonly basePath?: string | undefined;
+  /** The addresses and networks of the proxies in front of the server. */
+  readonly trustedProxies: readonly string[];
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
-  /** Allow the demo agent to change files and run programs. */
+  /** Allow the agents without `agents` to change files and run programs. */
   readonly yes: boolean;
 }
 

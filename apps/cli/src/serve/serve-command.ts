@@ -8,7 +8,7 @@ import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../package-files.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { demoAgents } from './demo-agents.ts';
+import { type DefaultAgents, defaultAgents } from './default-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
 import { type OperatorToken, readOperatorToken } from './operator-token.ts';
 import { loadAgents } from './served-agents.ts';
@@ -19,8 +19,12 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const opening = openServerStore(args, host.env, diagnosticWriter(args, host));
   const data = await untilStopped(signal, opening);
+  const closing: (() => Promise<void>)[] = [() => data.close()];
   try {
-    const agents = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
+    const loaded = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
+    closing.push(loaded.close);
+    const { agents } = loaded;
+    for (const note of loaded.notes) writeText(host.stderr, `${note}\n`);
     const reading = readOperatorToken(args, host.env, data.folder);
     const access = await untilStopped(signal, reading);
     for (const note of access.notes) writeText(host.stderr, `${note}\n`);
@@ -40,18 +44,18 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     await otlp?.close();
     return exitCodes.done;
   } finally {
-    await data.close();
+    for (const close of closing.toReversed()) await close();
   }
 }
 
-function loadServedAgents(
+async function loadServedAgents(
   { agents, yes }: ServeArgs,
   { env }: Host,
   cwd: string,
   { log }: ServerStore,
-): Promise<readonly ServedAgent[]> {
-  if (agents !== undefined) return loadAgents(agents, log);
-  return demoAgents({ log, cwd, env, mayChange: yes });
+): Promise<DefaultAgents> {
+  if (agents === undefined) return defaultAgents({ log, cwd, env, mayChange: yes });
+  return { agents: await loadAgents(agents, log), notes: [], close: async () => {} };
 }
 
 function openServer(
@@ -60,10 +64,11 @@ function openServer(
   { log, rows, secret }: ServerStore,
   served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
-  const { log: format } = args;
+  const { log: format, allowHosts: hosts, origins, basePath, trustedProxies } = args;
   const write = (line: string) => writeText(host.stderr, `${line}\n`);
   return createServer({
     ...{ ...served, log, rows, secret, agentNetworks: readAgentNetworks(args, host) },
+    ...{ hosts, origins, basePath, trustedProxies },
     requestLog: { format, write },
     onDiagnostic: diagnosticWriter(args, host),
   });

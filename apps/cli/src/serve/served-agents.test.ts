@@ -1,10 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { defaultAgents } from './default-agents.ts';
 import { agentsFromExports, loadAgents } from './served-agents.ts';
 
 const log = memoryLog();
@@ -76,4 +78,52 @@ describe('a file of agents', () => {
       `Cannot load ${broken}: RangeError: no key`,
     );
   });
+});
+
+test('22.10: an error in a module has its line', () => {
+  const cwd = folder();
+  const sources = {
+    'types.ts': 'export const a: number = 1;\nexport const b: number = ;\n',
+    'enum.ts': 'export const a: number = 1;\n\nenum X { A }\n',
+    'twice.ts': 'export const a: number = 1;\n// a\nconst a = 2;\n',
+    'plain.mjs': 'export const a = 1;\nexport const b = ;\n',
+    'throws.ts': 'const a: number = 1;\n\nexport const b = missing(a);\n',
+  };
+  for (const [name, source] of Object.entries(sources)) writeFileSync(join(cwd, name), source);
+  // Vitest compiles modules itself, so another process of Node loads them.
+  const script = `
+    const { loadAgents } = await import(${JSON.stringify(new URL('./served-agents.ts', import.meta.url).href)});
+    for (const path of process.argv.slice(1))
+      await loadAgents(path, undefined).catch((error) => console.log(error.message));`;
+  const paths = Object.keys(sources).map((name) => join(cwd, name));
+  const flags = ['--conditions=@millrace/source', '--no-warnings', '--input-type=module', '-e'];
+  const output = execFileSync(process.execPath, [...flags, script, ...paths], { encoding: 'utf8' });
+  expect(output.trimEnd().split('\n')).toEqual([
+    `Cannot load ${paths[0]}: SyntaxError: Expression expected, at ${paths[0]}:2`,
+    expect.stringMatching(/^Cannot load .*: SyntaxError: .*enum.*, at .*enum\.ts:3$/),
+    expect.stringMatching(/^Cannot load .*: SyntaxError: .*already.*, at .*twice\.ts:3$/),
+    expect.stringMatching(/^Cannot load .*: SyntaxError: .*, at .*plain\.mjs:2$/),
+    expect.stringMatching(/^Cannot load .*: ReferenceError: .*, at .*throws\.ts:3$/),
+  ]);
+});
+
+test('22.10: with a key in the environment, the coding agent is served beside the demo', async () => {
+  const cwd = folder();
+  const env = { HOME: cwd, ANTHROPIC_API_KEY: 'sk-ant-test' };
+  const { agents, close } = await defaultAgents({ log, cwd, env, mayChange: false });
+  onTestFinished(close);
+  expect(agents.map(({ type, name }) => [type, name])).toEqual([
+    ['loop', 'coder'],
+    ['loop', 'demo'],
+    ['sync', 'echo'],
+  ]);
+  expect(agents[0]?.description).toMatch(/^anthropic\/claude-.*after approval$/);
+});
+
+test('22.10: a model that cannot be used is a note, and the demo is served', async () => {
+  const cwd = folder();
+  const env = { HOME: cwd, MILLRACE_MODEL: 'anthropic/claude-sonnet-4-5' };
+  const { agents, notes } = await defaultAgents({ log, cwd, env, mayChange: false });
+  expect(agents.map(({ name }) => name)).toEqual(['demo', 'echo']);
+  expect(notes[0]).toMatch(/^There is no agent with a model: .*ANTHROPIC_API_KEY/);
 });

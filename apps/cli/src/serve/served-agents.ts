@@ -5,6 +5,7 @@ import type { Agent } from '@millrace/agent';
 import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
+import { placeOfError } from './error-place.ts';
 
 /**
  * Loads the agents that a module exports. The module can be a .ts file, because Node removes the
@@ -31,7 +32,9 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
  */
 function loadError(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-  return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
+  const place = placeOfError(cause, path);
+  const at = place === undefined ? '' : `, at ${place}`;
+  return new MillraceError('bad_agents', `Cannot load ${path}: ${why}${at}`, { path }, { cause });
 }
 
 interface ExportOptions {

@@ -4,6 +4,7 @@ import { createContext, useContext, useEffect, useSyncExternalStore } from 'reac
 import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
 import { LiveSources } from '../chat/state/live-source.ts';
 import { Api } from '../server/api.ts';
+import { withBase } from '../server/base-path.ts';
 import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
 import { fetchWithEarlyStream } from '../server/early-stream.ts';
 import { readToken } from './browser-storage.ts';
@@ -18,7 +19,11 @@ export interface App {
 }
 
 export function createApp(): App {
-  const client = createClient({ url: '/', token: readToken, fetch: fetchWithEarlyStream });
+  const client = createClient({
+    url: withBase('/'),
+    token: readToken,
+    fetch: fetchWithEarlyStream,
+  });
   const api = new Api();
   const sources = new LiveSources(client);
   const directory = new Directory(api);

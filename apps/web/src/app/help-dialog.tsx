@@ -1,5 +1,6 @@
 import { Fragment } from 'react';
 import { Dialog } from '../design/dialog.tsx';
+import { withBase } from '../server/base-path.ts';
 import './forms.css';
 
 type Keys = readonly (readonly [string, string])[];
@@ -33,7 +34,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
       <h3>In the inspector</h3>
       <KeyList keys={inspectorKeys} />
       <p>
-        <a href="/THIRD-PARTY.txt" target="_blank" rel="noreferrer">
+        <a href={withBase('/THIRD-PARTY.txt')} target="_blank" rel="noreferrer">
           Licences of the packages in this page
         </a>
       </p>

@@ -1,4 +1,5 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react';
+import { basePath, belowBase } from '../server/base-path.ts';
 
 /** The current page and its parameters. The URL contains all of them. */
 export type Route =
@@ -6,26 +7,31 @@ export type Route =
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'overview' };
 
-/** Parses a URL. Paths of the page start with `/app/`; all other paths belong to the server. */
-export function routeOf(href: string): Route {
+/**
+ * Parses a URL. Below the base path, paths of the page start with `/app/`; all other paths belong to
+ * the server.
+ */
+export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
-  const [, app, page, id] = pathname.split('/');
+  const [, app, page, id] = belowBase(pathname, base).split('/');
   if (app === 'app' && page === 'overview') return { page };
   if (app === 'app' && page === 'tasks' && id)
     return { page: 'task', id: decoded(id), at: offsetOf(searchParams.get('at')) };
   return { page: 'new', agent: searchParams.get('agent') ?? undefined };
 }
 
-export function hrefOf(route: Route): string {
+export function hrefOf(route: Route, base: string = basePath): string {
   switch (route.page) {
-    case 'new':
-      return route.agent === undefined ? '/' : `/?agent=${encodeURIComponent(route.agent)}`;
+    case 'new': {
+      const query = route.agent === undefined ? '' : `?agent=${encodeURIComponent(route.agent)}`;
+      return `${base}/${query}`;
+    }
     case 'task': {
       const at = route.at === undefined ? '' : `?at=${route.at}`;
-      return `/app/tasks/${encodeURIComponent(route.id)}${at}`;
+      return `${base}/app/tasks/${encodeURIComponent(route.id)}${at}`;
     }
     case 'overview':
-      return '/app/overview';
+      return `${base}/app/overview`;
   }
 }
 

@@ -1,6 +1,7 @@
 import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from '../app/browser-storage.ts';
+import { withBase } from './base-path.ts';
 
 /** One page of a list. `next` is the cursor of the next page. It is undefined on the last page. */
 export interface ListPage {
@@ -44,11 +45,13 @@ export class Api {
     const headers = new Headers({ accept: '*/*' });
     if (token !== '') headers.set('authorization', `Bearer ${token}`);
     if (typeof init.body === 'string') headers.set('content-type', 'application/json');
-    return fetch(path, { ...init, headers, cache: 'no-store' }).catch((cause: unknown) => {
-      if (init.signal?.aborted) throw cause;
-      const message = 'The server cannot be reached. Check that it runs';
-      throw new ClientError('unreachable', message, {}, { cause });
-    });
+    return fetch(withBase(path), { ...init, headers, cache: 'no-store' }).catch(
+      (cause: unknown) => {
+        if (init.signal?.aborted) throw cause;
+        const message = 'The server cannot be reached. Check that it runs';
+        throw new ClientError('unreachable', message, {}, { cause });
+      },
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { readToken, takeLinkToken } from '../app/browser-storage.ts';
+import { basePath, belowBase } from './base-path.ts';
 
 /** If the client does not use the early request within this time, the request is aborted. */
 const unusedTimeoutMs = 10_000;
@@ -9,8 +10,13 @@ type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
  * Immediately requests the stream of the session in the URL. Returns a fetch function that gives
  * this response to the first matching request.
  */
-export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
-  const url = streamOf(href);
+export function earlyStream(
+  href: string,
+  token: string,
+  fetch: Fetch,
+  base: string = basePath,
+): Fetch {
+  const url = streamOf(href, base);
   if (url === undefined) return fetch;
   const controller = new AbortController();
   const headers = new Headers({ accept: '*/*' });
@@ -38,11 +44,11 @@ export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
   };
 }
 
-function streamOf(href: string): URL | undefined {
+function streamOf(href: string, base: string): URL | undefined {
   const { pathname, origin } = new URL(href);
   // The route module is not imported here, because it would load the rest of the page first.
-  const id = /^\/app\/tasks\/([^/]+)$/.exec(pathname)?.[1];
-  return id === undefined ? undefined : new URL(`/tasks/${id}/stream?view=records`, origin);
+  const id = /^\/app\/tasks\/([^/]+)$/.exec(belowBase(pathname, base))?.[1];
+  return id === undefined ? undefined : new URL(`${base}/tasks/${id}/stream?view=records`, origin);
 }
 
 function tokenOf({ headers }: RequestInit): string {

@@ -14,8 +14,8 @@ export interface ObservedRun {
  * the run, and it must not modify its arguments. If an observer throws, `onDiagnostic` gets the error and
  * the observer stays registered.
  */
-export type Observer = (
-  record: LogRecord,
-  events: readonly AgentEvent[],
-  run?: ObservedRun,
-) => void;
+export interface Observer {
+  (record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void;
+  /** True if the observer is called only for facts. A streamed text then costs nothing. Default: false. */
+  readonly ignoresDeltas?: boolean | undefined;
+}

@@ -59,6 +59,13 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
+  /** Calls `notify`. It ignores deltas if no observer is called for them. */
+  get observe(): Observer {
+    const ignoresDeltas = this.#entries.every(({ observer }) => observer.ignoresDeltas === true);
+    const observe = (...given: Parameters<Observer>) => this.notify(...given);
+    return Object.assign(observe, { ignoresDeltas });
+  }
+
   notify(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
     if (this.#entries.length === 0) return;
     if (this.#isNotifying) {
@@ -80,6 +87,7 @@ export class Observers {
     if (this.#freezes) deepFreeze([record, events, run]);
     let since = this.#clock.now();
     for (const entry of this.#entries) {
+      if (record.fact === undefined && entry.observer.ignoresDeltas === true) continue;
       this.#notifyOne(entry, record, events, run);
       const now = this.#clock.now();
       this.#checkPace(entry, now - since, record);

@@ -33,7 +33,6 @@ import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
-import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession } from '../session/open-session.ts';
 import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
@@ -373,10 +372,7 @@ export class LiveRun implements Run {
   }
 
   async #journalOf(driver: Driver, from: DrivenSession['from']): Promise<SessionJournal> {
-    const notifier = await this.#notifier();
-    const observe =
-      notifier &&
-      ((...notification: Parameters<Observers['notify']>) => notifier.notify(...notification));
+    const observe = await this.#observer();
     const { parent } = this.#options;
     const link = parent && (await this.#linkWith(parent, () => journal));
     const onRecord = (record: LogRecord) => {
@@ -399,13 +395,13 @@ export class LiveRun implements Run {
     return journal;
   }
 
-  /** Returns the object that calls the observers, if there are any. The code loads on demand. */
-  async #notifier(): Promise<Observers | undefined> {
+  /** Returns the function that calls the observers, if there are any. The code loads on demand. */
+  async #observer(): Promise<Observer | undefined> {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
     if (observers.length === 0) return undefined;
     const { Observers } = await import('../observers/observers.ts');
-    return new Observers(observers, { clock, onDiagnostic });
+    return new Observers(observers, { clock, onDiagnostic }).observe;
   }
 
   /** Connects the run of a sub-agent with its caller. The code loads on demand. */

@@ -155,7 +155,8 @@ export class SessionJournal implements Journal {
       const { fact } = record;
       if (fact?.type === 'run_started')
         this.#observedRun = { id: fact.runId, trace: fact.trace, agent };
-      observe?.(record, agentEvents(before, record, after), this.#observedRun);
+      if (fact !== undefined || !observe?.ignoresDeltas)
+        observe?.(record, agentEvents(before, record, after), this.#observedRun);
       onRecord(record);
       if (fact?.type === 'run_finished') this.#observedRun = undefined;
     });

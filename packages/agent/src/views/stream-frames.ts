@@ -8,6 +8,7 @@ import {
   type View,
 } from '@millrace/core';
 import {
+  DeniedCalls,
   encodeChunk,
   encodeFrame,
   finishChunks,
@@ -162,6 +163,7 @@ class MessageStream {
   readonly #messageId: string | undefined;
   /** The calls that were answered. On the log, their questions may still be open. */
   readonly #answered: Set<string>;
+  readonly #denied = new DeniedCalls();
   #isStarted = false;
   #state: FoldState | undefined;
   /** The last chunks of the message. They are sent if no further run starts. */
@@ -213,6 +215,7 @@ class MessageStream {
     if (state.run === undefined || this.#isStarted) return [];
     this.#isStarted = true;
     this.#state = state;
+    this.#denied.addAsked(state);
     if (this.#messageId === undefined) return restateMessage(state);
     // A client that already shows the message has answered its questions and run its calls.
     for (const { toolCallId } of state.asked) this.#answered.add(toolCallId);
@@ -223,7 +226,8 @@ class MessageStream {
 
   add({ before, record, after }: Step): readonly UiChunk[] {
     const opening = this.open(before);
-    const chunks = recordChunks(before, record, after);
+    this.#denied.add(record);
+    const chunks = this.#denied.continued(recordChunks(before, record, after));
     const type = record.fact?.type;
     this.#state = after;
     if (type === 'run_finished') {

@@ -68,7 +68,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
     case 'tool_call':
       return [toolInputStart(part), toolInputEnd(withInputOfClient(state, part))];
     case 'tool_result':
-      return resultChunks(state, part);
+      return resultChunks(state, id, part);
     case 'structured':
       return [{ type: `data-${part.name ?? 'structured'}`, id, data: part.value }];
     case 'custom':
@@ -96,17 +96,29 @@ export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolC
  * Returns the chunks of a tool result. Clients reject a result without its call, so the call is
  * sent too if the message does not contain it.
  */
-function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
+function resultChunks(state: FoldState, id: PartId, part: ToolResultPart): readonly UiChunk[] {
   const { toolCallId, name, text, value, isError } = part;
   const result: UiChunk = isError
     ? { type: 'tool-output-error', toolCallId, errorText: text }
     : { type: 'tool-output-available', toolCallId, output: value === undefined ? text : value };
-  if (hasCall(state, toolCallId)) return [result];
+  const shown = [result, ...attachmentChunks(id, part)];
+  if (hasCall(state, toolCallId)) return shown;
   const input = findCall(state, toolCallId)?.input ?? {};
-  return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, result];
+  return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, ...shown];
 }
 
-function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
+/**
+ * Returns the chunks of pictures and other files of a result. The AI SDK has no place for them in a tool
+ * part, so they are parts of the message. Text files are left out, because the result has their text.
+ */
+function attachmentChunks(id: PartId, { attachments = [] }: ToolResultPart): readonly UiChunk[] {
+  const shown = attachments.filter(
+    ({ kind, mimeType }) => kind === 'media' || !/^text\//.test(mimeType),
+  );
+  return shown.map((attachment, at) => fileChunk(`${id}.${at}`, attachment));
+}
+
+function fileChunk(id: string, part: MediaPart | FilePart): UiChunk {
   const { source, mimeType: mediaType } = part;
   switch (source.type) {
     case 'bytes': {

@@ -46,14 +46,21 @@ function frameText({ id, event, data }: Frame, idEnd: string): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/** Encodes an SSE comment. Clients ignore comments. They keep idle connections open. */
+/**
+ * Encodes an SSE comment. Clients ignore comments. They keep idle connections open. No blank line
+ * follows, because some clients, such as Agentex's for Python, read an event at each blank line and
+ * fail if the event has no data.
+ */
 export function encodeComment(text: string): string {
-  return `: ${oneLine(text)}\n\n`;
+  return `: ${oneLine(text)}\n`;
 }
 
-/** Encodes the time that a client waits before it reconnects. */
+/**
+ * Encodes the time that a client waits before it reconnects. It becomes a line of the next frame,
+ * for the same reason as a comment.
+ */
 export function encodeRetry(ms: number): string {
-  return `retry: ${Math.max(0, Math.round(ms))}\n\n`;
+  return `retry: ${Math.max(0, Math.round(ms))}\n`;
 }
 
 function hasLineEnd(text: string): boolean {

@@ -55,6 +55,7 @@ type ToolChunk = { readonly toolCallId: string } & (
     }
   | { readonly type: 'tool-output-available'; readonly output: JsonValue }
   | { readonly type: 'tool-output-error'; readonly errorText: string }
+  | { readonly type: 'tool-output-denied' }
   | {
       readonly type: 'tool-approval-request';
       readonly approvalId: string;

@@ -63,6 +63,11 @@ export type UiToolPart = {
       readonly errorText: string;
       readonly approval?: UiApproval<true>;
     }
+  | {
+      readonly state: 'output-denied';
+      readonly input: JsonValue;
+      readonly approval: UiApproval<false>;
+    }
 );
 
 /** The answer to a question about a call. */
@@ -162,6 +167,8 @@ function toolDraft(chunk: ToolChunk, before: Draft | undefined): Draft | undefin
       return before && { ...call, state: 'output-available', input, output: chunk.output };
     case 'tool-output-error':
       return before && { ...call, state: 'output-error', input, errorText: chunk.errorText };
+    case 'tool-output-denied':
+      return before && { ...call, state: 'output-denied', input };
     case 'tool-approval-request': {
       const why = chunk.reason === undefined ? {} : { requestReason: chunk.reason };
       const approval = { id: chunk.approvalId, ...why };
@@ -177,16 +184,18 @@ function liveValue(text: string): JsonValue | undefined {
 }
 
 /**
- * Adds the answer to an earlier question. The AI SDK's validation accepts a denied call with an error
- * only without the answer, which the text of the error has.
+ * Adds the answer to an earlier question. A denied call has an error as its result on the log, and a state
+ * of its own in the AI SDK.
  */
 function withAnswer(draft: Draft, answers: ReadonlyMap<string, UiApproval>): Draft {
   const { toolCallId, approval, state } = draft;
   const answer = typeof toolCallId === 'string' ? answers.get(toolCallId) : undefined;
   if (answer === undefined || approval !== undefined) return draft;
-  const answered = { ...draft, approval: { ...answer } };
+  const answered: Draft = { ...draft, approval: { ...answer } };
   if (state === 'input-available') return { ...answered, state: 'approval-responded' };
-  return answer.approved ? answered : draft;
+  if (answer.approved) return answered;
+  if (state !== 'output-error') return draft;
+  return { ...answered, state: 'output-denied', errorText: undefined };
 }
 
 /** The part as a client reads it from JSON: without undefined fields and without blocked keys. */

@@ -90,16 +90,23 @@ export class UiMessages {
   #stored(): UiMessage[] {
     const { state } = this.#folder;
     const begun = new Set<ItemState['run']>();
-    return toArray(state.items).flatMap((item): readonly UiMessage[] => {
+    const messages: UiMessage[] = [];
+    for (const item of toArray(state.items)) {
       const { run } = item;
-      if (run !== undefined && begun.has(run)) return [];
+      if (run !== undefined && begun.has(run)) continue;
       if (isStepItem(item) && run !== undefined) {
         begun.add(run);
-        return [this.#answerOf(stateOfRun(state, run))];
+        messages.push(this.#answerOf(stateOfRun(state, run)));
+        continue;
       }
       const parts = item.kind === 'user' ? userParts(state, item.parts) : [];
-      return parts.length === 0 ? [] : [{ id: item.id, role: 'user', parts }];
-    });
+      if (parts.length === 0) continue;
+      // The message was sent again for another answer. The client shows only the last answer.
+      const replaced = messages.findIndex(({ id }) => id === item.metadata?.[regeneratedKey]);
+      if (replaced >= 0) messages.length = replaced;
+      messages.push({ id: item.id, role: 'user', parts });
+    }
+    return messages;
   }
 
   #answerOf(state: FoldState): UiMessage {
@@ -107,6 +114,12 @@ export class UiMessages {
     return { id: messageId(state), role: 'assistant', parts };
   }
 }
+
+/**
+ * The metadata of a user's item that was sent again for another answer: the id of the item that it
+ * replaces in the messages of the AI SDK.
+ */
+export const regeneratedKey = 'regenerates';
 
 /** Returns the items of a queued message. None if this version cannot read them. */
 function decodeQueued(items: JsonValue): readonly Item[] {

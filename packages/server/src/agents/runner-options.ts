@@ -6,6 +6,7 @@ import type { SpanService, TrackerService } from '../contract/service.ts';
 import type { JournalPool } from '../journal/journal-pool.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TaskStore } from '../stores/task-store.ts';
+import type { LogEvent } from './run-log.ts';
 import type { TaskQueues } from './task-queues.ts';
 
 /** The services that all agent runners share. */
@@ -24,6 +25,8 @@ export interface RunnerOptions {
   readonly storage: Pick<StorageHealth, 'report'>;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
+  /** Logs failures of runs, for the operator. Default: they are not logged. */
+  readonly logEvent?: LogEvent | undefined;
   /** Receives diagnostics that have no effect on the task. */
   readonly onDiagnostic: (problem: string) => void;
 }

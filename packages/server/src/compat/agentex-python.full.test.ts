@@ -66,7 +66,7 @@ async function rpc(url: string, method: string, params: object) {
 const content = { type: 'text', author: 'user', content: 'hello' };
 
 describe.skipIf(!isThere)("Agentex's Python SDK", () => {
-  test('creates tasks, sends messages and events, lists, streams and cancels', async () => {
+  test('22.3: creates tasks, sends messages and events, lists, streams and cancels', async () => {
     const token = testToken('key');
     const url = await compatServer({ tokens: [token] });
     const run = promisify(execFile);
@@ -87,6 +87,7 @@ describe.skipIf(!isThere)("Agentex's Python SDK", () => {
         expect.arrayContaining(['start', 'delta', 'done']),
         'Received: hello',
       ],
+      stream_events: ['connected', 'Received: hello'],
       canceled: 'CANCELED',
       state: { n: 2 },
       span: 'work',

@@ -19,7 +19,8 @@ export type TaskMessage = z.output<typeof taskMessageSchema>;
 const piece = z
   .string()
   .nullish()
-  .transform((text) => text ?? '');
+  .transform((text) => text ?? '')
+  .meta({ type: 'string' });
 const call = { tool_call_id: z.string(), name: z.string() };
 
 /** The new part of a message. `data_delta` and `arguments_delta` are fragments of JSON text. */

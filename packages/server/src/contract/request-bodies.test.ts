@@ -37,7 +37,7 @@ test('21.L: a command of an unknown type is refused with its name and the known 
   expect(refused.error?.issues[0]).toMatchObject({
     path: ['type'],
     message:
-      'there is no command of the type "teleport". Known types: message, steer, approve, deny, tool_output, abort, compact, withdraw, revoke',
+      'there is no command of the type "teleport". Known types: message, steer, approve, deny, tool_output, retry, abort, compact, withdraw, revoke',
   });
   for (const input of [{}, { type: { a: 1 } }, { type: 'x'.repeat(10_000) }])
     expect(commandSchema.safeParse(input).error?.issues[0]?.message.length).toBeLessThan(250);

@@ -1,4 +1,4 @@
-import type { Attempt, JsonObject, RunId, TraceContext } from '@millrace/core';
+import type { Attempt, FilePart, JsonObject, MediaPart, RunId, TraceContext } from '@millrace/core';
 import type { PastRequestInfo } from './inspection.ts';
 import type { TaskMessage, Update } from './message.ts';
 import type * as bodies from './request-bodies.ts';
@@ -78,6 +78,15 @@ export interface RequestMetadata {
   readonly trace?: TraceContext | undefined;
   /** The user who will own the task that the request creates. Default: the task has no owner. */
   readonly owner?: string | undefined;
+  /** What a message has beside its content. Only agent loops accept files. */
+  readonly extras?: MessageExtras | undefined;
+}
+
+/** What the item of a message has beside the content of the message. */
+export interface MessageExtras {
+  /** Pictures and other files. They follow the text. */
+  readonly files?: readonly (MediaPart | FilePart)[] | undefined;
+  readonly metadata?: JsonObject | undefined;
 }
 
 export interface TasksService {

@@ -5,6 +5,7 @@ import type { Authorize } from './access/authorized-user.ts';
 import { type ClientAddress, callerOfToken } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { GuessLimit, RateLimit } from './access/rate-limit.ts';
+import { TrustedProxies } from './access/trusted-proxies.ts';
 import { NodeListener } from './adapters/node-listener.ts';
 import { fromNodeRequest } from './adapters/node-request.ts';
 import { fromWebRequest, WebResponse } from './adapters/web-exchange.ts';
@@ -24,6 +25,7 @@ export interface HttpServerOptions extends RouteServices {
   readonly basePath?: string | undefined;
   readonly authorize?: Authorize | undefined;
   readonly clientAddress?: ClientAddress | undefined;
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly ready?: (() => Promise<void>) | undefined;
 }
 
@@ -64,7 +66,6 @@ export class HttpServer {
     const { clock, tokens, hosts = [], origins = [], authorize, clientAddress } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     this.#basePath = checkBasePath(options.basePath ?? '');
-    if (options.page !== undefined && this.#basePath !== '') throw pageBelowPath(this.#basePath);
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
     const closing = this.#closing.signal;
     const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller, clock);
@@ -80,6 +81,7 @@ export class HttpServer {
         origins: new Set(origins),
         ...createRateLimits(clock, this.#limits),
         ...{ tokens, closing, authorize, clientAddress },
+        proxies: new TrustedProxies(options.trustedProxies ?? []),
       },
     });
     const onRequest = this.handler();
@@ -147,11 +149,6 @@ export class HttpServer {
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;
     throw new ServerError('unauthorized', message, { host });
   }
-}
-
-function pageBelowPath(basePath: string): ServerError {
-  const message = `Cannot serve the page below ${basePath}: its files have paths from the root. Omit \`page\` or \`basePath\``;
-  return new ServerError('invalid', message, { basePath });
 }
 
 function createRateLimits(clock: Clock, limits: HttpLimits) {

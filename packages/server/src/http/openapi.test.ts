@@ -61,6 +61,47 @@ describe('the OpenAPI document', () => {
   });
 });
 
+describe('22.11: the OpenAPI document', () => {
+  interface Operation {
+    readonly parameters: readonly { readonly name: string; readonly description?: string }[];
+    readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+  }
+  type Content = Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>;
+
+  async function load() {
+    const { json } = await server.request('/openapi.json');
+    const operations = Object.values<object>(json.paths).flatMap((path) =>
+      Object.values<Operation>(path as Readonly<Record<string, Operation>>),
+    );
+    const schemaAt = ($ref: string) => json.components.schemas[$ref.split('/').at(-1) ?? ''];
+    return { json, operations, schemaAt };
+  }
+
+  test('describes every parameter', async () => {
+    const { operations } = await load();
+    const parameters = operations.flatMap((operation) => operation.parameters);
+    expect(parameters.length).toBeGreaterThan(100);
+    expect(parameters.filter(({ description = '' }) => description === '')).toEqual([]);
+  });
+
+  test('has the form of streams, results and records', async () => {
+    const { json, operations, schemaAt } = await load();
+    const streams = operations.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ content }) => content['text/event-stream'] ?? []),
+    );
+    expect(streams).toHaveLength(4);
+    for (const { schema } of streams) expect(schemaAt(schema.$ref).type).not.toBe('string');
+    const { schemas } = json.components;
+    expect(schemas.post_agents_agent_id_rpc_reply.properties.result).toEqual({
+      anyOf: [{ $ref: '#/components/schemas/RpcResult' }, { type: 'null' }],
+    });
+    expect(schemas.RpcResult.anyOf).toHaveLength(5);
+    expect(schemas.RecordBatch.properties.records.items.$ref).toMatch(/\/Record$/);
+    expect(Object.keys(schemas.Record.properties)).toContain('offset');
+    expect(JSON.stringify(schemas.Update)).toContain('"text_delta":{"type":"string"}');
+  });
+});
+
 describe('the reference page', () => {
   test('shows every path, runs no scripts and contacts no other host', async () => {
     const { status, text, headers } = await server.request('/docs');

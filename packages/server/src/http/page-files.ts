@@ -54,11 +54,34 @@ export function pageRoutes(folder: string): readonly Route[] {
   const index = files.find(({ path }) => path === '/index.html');
   if (index === undefined) throw pageNotFound(folder);
   const others = files.filter((file) => file !== index && typeOf(file.path) !== undefined);
+  const served = others.map((file) => [file.path, servedFile(file)] as const);
+  const indexAt = indexFiles(index);
   return [
-    fileRoute('/', index),
-    fileRoute('/app/*', index),
-    ...others.map((file) => fileRoute(file.path, file)),
+    ...['/', '/app/*'].map((path) => fileRoute(path, indexAt)),
+    ...served.map(([path, file]) => fileRoute(path, () => file)),
   ];
+}
+
+/**
+ * Returns a function that returns `index.html` for a base path. Its files have paths such as
+ * `./assets/index.js`, which would be relative to the path of the page, so the base path replaces the dot.
+ * The page reads the base path from the element `meta`.
+ */
+function indexFiles({ path, bytes }: PageFile): (basePath: string) => ServedFile {
+  const cache = new Map<string, ServedFile>();
+  const text = bytes.toString();
+  return (basePath) => {
+    const known = cache.get(basePath);
+    if (known !== undefined) return known;
+    const meta = `<meta name="millrace-base" content="${basePath}" />`;
+    const html = text
+      .replaceAll(/((?:src|href)=")\.\//g, `$1${basePath}/`)
+      .replace(/<head>/, `<head>\n    ${meta}`);
+    const file = servedFile({ path, bytes: Buffer.from(html) });
+    // A server has few base paths: its own, and one for each handler.
+    cache.set(basePath, file);
+    return file;
+  };
 }
 
 function readFiles(folder: string): readonly PageFile[] {
@@ -84,8 +107,14 @@ function typeOf(path: string): string | undefined {
   return contentTypes[path.slice(path.lastIndexOf('.') + 1)];
 }
 
-/** Returns the route of one file. The route is public, because the files contain no secrets. */
-function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
+/** A file with its response headers. */
+interface ServedFile {
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly encoded: (headers: IncomingHttpHeaders) => EncodedBody;
+}
+
+function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   const type = typeOf(filePath) ?? 'application/octet-stream';
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
   const encoded = createEncoder(bytes, type);
@@ -100,6 +129,11 @@ function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
     vary: 'accept-encoding',
     etag,
   };
+  return { etag, headers, encoded };
+}
+
+/** Returns the route of one file. The route is public, because the files contain no secrets. */
+function fileRoute(path: string, fileAt: (basePath: string) => ServedFile): Route {
   return route({
     ...{
       method: 'GET',
@@ -108,8 +142,9 @@ function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
       access: 'public',
       reply: z.string(),
     },
-    handle: async (_input, { headers: requestHeaders }) =>
-      new StreamReply(async (response) => {
+    handle: async (_input, { headers: requestHeaders, basePath }) => {
+      const { etag, headers, encoded } = fileAt(basePath);
+      return new StreamReply(async (response) => {
         if (requestHeaders['if-none-match']?.includes(etag))
           return void response.writeHead(304, headers).end();
         const { body, encoding } = encoded(requestHeaders);
@@ -119,7 +154,8 @@ function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
           'content-length': body.length,
         });
         response.end(body);
-      }),
+      });
+    },
   });
 }
 

@@ -20,7 +20,7 @@ export interface LoggedRequest {
   readonly address: string;
 }
 
-/** Logs requests and failures. It never logs content or tokens. */
+/** Logs requests, and failures of requests and runs. It never logs content or tokens. */
 export class RequestLog {
   readonly #options: RequestLogOptions | undefined;
   readonly #clock: Pick<Clock, 'now'>;
@@ -49,6 +49,12 @@ export class RequestLog {
       .map((line) => line.trim());
     this.#write('failure', { id, name, at }, `failure ${id}: ${name} ${at.join(' ')}`);
   }
+
+  /** Logs an event of a run, such as a retry. The fields contain no content. */
+  event = (kind: string, fields: Readonly<Record<string, string | number>>): void => {
+    const text = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+    this.#write(kind, fields, `${kind} ${text.join(' ')}`);
+  };
 
   #write(kind: string, fields: object, text: string): void {
     if (this.#options === undefined) return;

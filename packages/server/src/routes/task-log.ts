@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { encodeBatch, type FoldState, type Part, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
-import { jsonObjectSchema } from '../contract/content.ts';
 import { pastRequestSchema, taskDigestSchema } from '../contract/inspection.ts';
 import { commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
+import { recordBatchSchema, streamEventSchema } from '../contract/stream-schemas.ts';
 import { taskSchema } from '../contract/task.ts';
 import {
   type Route,
@@ -28,7 +28,7 @@ const streamQuery = z.object({
   from: z.string().max(64).optional(),
 });
 
-const streamReply = z.string();
+const streamReply = streamEventSchema;
 
 const eventStreamType = 'text/event-stream';
 
@@ -140,7 +140,7 @@ export const taskLogRoutes: readonly Route[] = [
         .regex(/^[0-9a-z]{1,32}$/)
         .optional(),
     }),
-    reply: z.object({ after: z.int(), through: z.int(), records: z.array(jsonObjectSchema) }),
+    reply: recordBatchSchema,
     async handle({ params, query: { from, incarnation } }, { service, log }) {
       const { id } = await service.tasks.get({ id: params.task_id });
       const session = sessionId(id);

@@ -270,7 +270,36 @@ test('a closing server disconnects its viewers with a hint and accepts no more',
   it.server.feeds.close();
   await reader.waitForEnd();
   expect(reader.error).toBeUndefined();
-  expect(reader.text.endsWith('retry: 4321\n\n')).toBe(true);
+  expect(reader.text.endsWith('\n\nretry: 4321\n')).toBe(true);
   expect(reader.messages.some(({ event }) => event === 'end')).toBe(false);
   expect((await it.get('/asked').waitForEnd()).status).toBe(503);
 });
+
+test.each(['updates', 'events', 'records', 'ui'] as const)(
+  '22.3: in a stream of %s, every blank line ends a frame with data',
+  async (view) => {
+    const clock = new TestClock();
+    const log = memoryLog();
+    const batches = recordedRun(1);
+    const half = Math.floor(batches.length / 2);
+    await appendBatches(log, session, batches.slice(0, half));
+    const current = { current: () => task, onChange: () => () => {} };
+    const limits = { heartbeatMs: 1000, retryMs: 4_321 };
+    const stream = { task: current };
+    await using server = await startStreamServer({ log, clock, limits, stream });
+    const reader = new SseReader({ port: server.port, path: `/asked?view=${view}` });
+    await reader.waitUntil(({ messages }) => messages.length > 0);
+    await appendBatches(log, session, batches.slice(half, -1));
+    await reader.waitUntil(({ messages }) => messages.some(({ id }) => id !== undefined));
+    while (reader.parser.comments === 0 && !reader.isEnded) {
+      await clock.advance(1000);
+      await settled();
+    }
+    server.feeds.close();
+    await reader.waitForEnd();
+    // Agentex's client for Python reads the data of an event at each blank line, also after a comment.
+    const blocks = reader.text.split('\n\n').slice(0, -1);
+    expect(blocks.filter((block) => !/^data: /m.test(block))).toEqual([]);
+    expect([reader.parser.retryMs, reader.text.includes(': ping')]).toEqual([4_321, true]);
+  },
+);

@@ -12,6 +12,7 @@ import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RemoteLimits } from '../agents/remote/remote-call.ts';
 import { RemoteHealth } from '../agents/remote/remote-health.ts';
+import type { LogEvent } from '../agents/run-log.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { TaskQueues } from '../agents/task-queues.ts';
 import type { Rows } from '../contract/rows.ts';
@@ -70,6 +71,8 @@ export interface TaskServiceOptions {
   readonly remote?: RemoteLimits | undefined;
   /** Receives descriptions of unexpected events that do not affect a result. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  /** Logs failures of runs. Default: they are not logged. */
+  readonly logEvent?: LogEvent | undefined;
   /** Called after a token of an agent was revoked, with the id of the token. */
   readonly onTokenRevoked?: ((id: string) => void) | undefined;
   /** Receives the spans of runs. */
@@ -110,6 +113,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
     storage,
     exporter: options.exporter,
+    logEvent: options.logEvent,
   };
   const sync = new SyncRunner(shared);
   const async = new AsyncRunner(shared, async (agentId) => {

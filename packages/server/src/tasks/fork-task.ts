@@ -39,7 +39,7 @@ export async function forkTask(
     into: newSession,
     leave: detach.signal,
     trace,
-    observers: loops.observersOf(agent),
+    observers: loops.observersOf(newSession, agent),
   };
   const item = body.item_id == null ? undefined : itemId(body.item_id);
   const run =

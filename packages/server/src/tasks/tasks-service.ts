@@ -16,7 +16,7 @@ import { TaskQueues } from '../agents/task-queues.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { TasksService } from '../contract/service.ts';
+import type { MessageExtras, TasksService } from '../contract/service.ts';
 import type { AgentInfo, TaskEvent, TaskResponse } from '../contract/task.ts';
 import type { EventCommand } from '../contract/task-journal.ts';
 import { pastRequest } from '../inspection/past-request.ts';
@@ -71,13 +71,13 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       await assertQueueCapacity(options, taskId, agent);
       return loops.answer(stored, agent, content, sendEventTo);
     },
-    async sendEvent(agentId, body, { key, trace } = {}) {
+    async sendEvent(agentId, body, { key, trace, extras } = {}) {
       queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'sync') throw wrongMethod(info, 'send an event', 'message/send');
       const stored = await namedTask(options, agentId, body);
       const name = key === undefined ? `server:${ids.execution()}` : `event:${key}`;
-      return sendEventTo(options, { stored, agent, trace }, body.content ?? null, name);
+      return sendEventTo(options, { stored, agent, trace, extras }, body.content ?? null, name);
     },
     async submit(taskId, command, { key, trace } = {}) {
       const stored = await tasks.get({ id: taskId });
@@ -206,11 +206,12 @@ interface EventTarget {
   readonly stored: StoredTask;
   readonly agent: Exclude<ResolvedAgent['agent'], { readonly type: 'sync' }>;
   readonly trace: TraceContext | undefined;
+  readonly extras?: MessageExtras | undefined;
 }
 
 async function sendEventTo(
   options: TasksServiceOptions,
-  { stored, agent, trace }: EventTarget,
+  { stored, agent, trace, extras }: EventTarget,
   content: NonNullable<SendEvent['content']> | null,
   key: string,
 ): Promise<TaskEvent> {
@@ -223,7 +224,7 @@ async function sendEventTo(
     // The loop reads the event as a user message. The original event is stored in the same command.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
-    const { offset } = await loops.submit(stored, agent, message, { key, more: event });
+    const { offset } = await loops.submit(stored, agent, message, { key, more: event, extras });
     return readEvent(log, agentId, { taskId: task.id, offset });
   }
   await tasks.setStatus(

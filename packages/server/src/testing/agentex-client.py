@@ -62,6 +62,22 @@ async def follow():
                 return frames, message["content"]["content"]
 
 
+def stream_events():
+    """Reads the parsed events of a task, until the answer to its event is done."""
+    created = client.agents.create_task(agent_name="async-agent", params={}).result
+    types = []
+    for update in client.tasks.stream_events(task_id=created.id):
+        types.append(update["type"])
+        if update["type"] == "connected":
+            client.agents.send_event(
+                agent_name="async-agent", params={"task_id": created.id, "content": hello}
+            )
+        message = update.get("parent_task_message") or {"content": {}}
+        if update["type"] == "done" and message["content"].get("author") == "agent":
+            return [types[0], message["content"]["content"]]
+
+
+results["stream_events"] = stream_events()
 frames, last = asyncio.run(follow())
 results["followed"] = [frames[0], sorted(set(frames)), last]
 

@@ -12,6 +12,7 @@ import { eventOf } from '../../stores/task-events.ts';
 import { failedIfRunning } from '../../stores/task-status.ts';
 import type { StoredTask } from '../../stores/task-store.ts';
 import { abandoned, raceAbort, raceTimeout } from '../abort-race.ts';
+import { logHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
@@ -156,13 +157,17 @@ export class AsyncRunner {
     const { epoch } = turn;
     try {
       await this.#options.tasks.claim(task.id, epoch, { isRunning: true });
-      const { stop, error } = await this.#call(call, turn, handler);
+      const { stop, error, cause } = await this.#call(call, turn, handler);
       const isClosing = stopKindOf(signal) === 'close_server';
       if (error !== undefined) await this.#fail(task.id, error.message, epoch);
       if (!isClosing) await journal.consume(key);
       if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset, epoch);
       await turn.finish(stop, error);
       exportRun(this.#options, { task, agent: info, turn, startMs, stop, error });
+      const { logEvent } = this.#options;
+      const where = { task: task.id, agent: info.name, run: turn.runId };
+      if (logEvent !== undefined && error !== undefined)
+        logHandlerFailure(logEvent, { ...where, code: error.code, cause });
       return stop.reason === 'stop';
     } catch (error) {
       await abandonTurn(journal, turn);
@@ -223,6 +228,8 @@ export class AsyncRunner {
 interface Outcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
+  /** The value that the handler threw. */
+  readonly cause?: unknown;
 }
 
 async function outcomeOf(
@@ -239,6 +246,7 @@ async function outcomeOf(
       return {
         stop: { reason: 'error', cause: errorCode(error) },
         error: { code: errorCode(error), message: errorReason(error) },
+        cause: error,
       };
   }
   await waitForHandler(running.catch(() => {}));

@@ -11,7 +11,7 @@ import {
 import type { Content } from '../../contract/content.ts';
 import type { SyncAgent } from '../../contract/served-agent.ts';
 import { errorReason } from '../../contract/server-error.ts';
-import type { Answer } from '../../contract/service.ts';
+import type { Answer, MessageExtras } from '../../contract/service.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn } from '../../journal/turn-closing.ts';
@@ -19,6 +19,7 @@ import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
 import { assertUsable, failedIfRunning } from '../../stores/task-status.ts';
 import type { UpdateWarnings } from '../../updates/update-warnings.ts';
 import { answerFromLog } from '../answers.ts';
+import { type LoggedRun, logHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
@@ -34,6 +35,8 @@ interface SyncJob {
   readonly key?: string | undefined;
   /** The trace that the answer belongs to. */
   readonly trace?: TraceContext | undefined;
+  /** The metadata of the message's item. */
+  readonly extras?: Pick<MessageExtras, 'metadata'> | undefined;
 }
 
 /** A task, and the epoch of the run that answers in this task. */
@@ -113,13 +116,16 @@ export class SyncRunner {
   }
 
   async #run(
-    { taskId, info, agent, content, key, trace }: SyncJob,
+    { taskId, info, agent, content, key, trace, extras }: SyncJob,
     journal: LocalJournal,
     signal: AbortSignal,
     { begin, lost }: AnswerStart,
   ): Promise<void> {
     const { ids, clock, graceMs, tasks, storage, onDiagnostic } = this.#options;
-    const message = messageDrafts(content, ids);
+    const plain = messageDrafts(content, ids);
+    const metadata = extras?.metadata;
+    const message =
+      metadata === undefined ? plain : plain.map((draft) => withMetadata(draft, metadata));
     // The empty append first ends a run that a crashed process left open. Otherwise this answer would look
     // like the failed one.
     await journal.append([]);
@@ -148,6 +154,7 @@ export class SyncRunner {
       await this.#settle({ taskId, epoch }, end, signal);
       await turn.finish(end.stop, end.error);
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
+      this.#logFailure({ task: taskId, agent: info.name, run: runId }, end);
       this.#warn(taskId, end.warnings);
     } catch (error) {
       storage.report(error);
@@ -185,6 +192,12 @@ export class SyncRunner {
 
   async #fail({ taskId, epoch }: ClaimedTask, reason: string): Promise<void> {
     await this.#options.tasks.setStatus(taskId, failedIfRunning, reason, epoch);
+  }
+
+  #logFailure(where: LoggedRun, { error, cause }: AnswerOutcome): void {
+    const { logEvent } = this.#options;
+    if (logEvent !== undefined && error !== undefined)
+      logHandlerFailure(logEvent, { ...where, code: error.code, cause });
   }
 
   #warn(taskId: string, warnings: UpdateWarnings): void {

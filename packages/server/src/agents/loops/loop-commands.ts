@@ -11,6 +11,7 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
+import type { MessageExtras } from '../../contract/service.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
 import { loadRecentState } from '../../journal/local-journal.ts';
 import { convertContent } from '../../messages/message-drafts.ts';
@@ -32,13 +33,18 @@ export function expectsAnswer({ command }: QueuedCommand): boolean {
 }
 
 /** Converts a command to the JSON that the agent loop reads from the log. */
-export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
+export function toLoopCommand(
+  command: Command,
+  id: Item['id'],
+  { files = [], metadata }: MessageExtras = {},
+): JsonObject {
   switch (command.type) {
     case 'message':
     case 'steer': {
       const when = command.type === 'steer' ? 'steer' : 'follow_up';
       const parts = convertContent(() => contentToParts(command.content));
-      const item: Item = { id, kind: 'user', parts };
+      const all = [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
+      const item: Item = { id, kind: 'user', parts: all, ...(metadata && { metadata }) };
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
     case 'retry':
@@ -72,6 +78,11 @@ export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
     case 'revoke':
       return { type: 'revoke', rule: command.rule };
   }
+}
+
+/** Returns whether a part is an empty text, as in a message that has only files. */
+function isEmptyText(part: Item['parts'][number]): boolean {
+  return part.kind === 'text' && part.text === '';
 }
 
 function itemsJson(items: readonly Item[]): JsonValue {

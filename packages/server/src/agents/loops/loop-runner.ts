@@ -12,7 +12,12 @@ import type { Command } from '../../contract/request-bodies.ts';
 import { RowsError } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
-import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import type {
+  Answer,
+  MessageExtras,
+  RequestMetadata,
+  SubmitResult,
+} from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
 import { type QueuedCommand, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
@@ -33,6 +38,7 @@ import {
   answerNotStored,
   messageWithdrawn,
 } from '../answers.ts';
+import { runLogObserver } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import {
   consumesMessage,
@@ -62,6 +68,8 @@ interface SubmitOptions {
   readonly more?: JsonObject | undefined;
   /** Called with the offset of the command as soon as the command is stored. */
   readonly onStored?: ((offset: number) => void) | undefined;
+  /** What the message has beside its content. */
+  readonly extras?: MessageExtras | undefined;
 }
 
 /**
@@ -164,13 +172,13 @@ export class LoopRunner {
     { task }: StoredTask,
     { agent }: LoopAgent,
     command: Command,
-    { key, more, onStored }: SubmitOptions,
+    { key, more, extras, onStored }: SubmitOptions,
   ): Promise<SubmitResult> {
     const { log, tasks, queues, ids } = this.#options;
     queues.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');
     const isSilent = silentCommandTypes.has(command.type);
-    const json = { ...toLoopCommand(command, ids.item()), ...more };
+    const json = { ...toLoopCommand(command, ids.item(), extras), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
     // The repeat of a command that an agent has read has no effect.
@@ -192,7 +200,7 @@ export class LoopRunner {
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
-    const observers = this.observersOf(agent);
+    const observers = this.observersOf(taskId, agent);
     const runOptions = { signal: stopped, leave: detach.signal, observers };
     const run = agent.resume(sessionId(taskId), runOptions);
     this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
@@ -204,13 +212,15 @@ export class LoopRunner {
     this.wake(taskId, agent);
   }
 
-  /** Returns the observers that export a run as spans. */
-  observersOf(agent: LoopAgent['agent']): readonly Observer[] {
-    const { exporter } = this.#options;
-    if (exporter === undefined) return [];
-    const observer = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
+  /** Returns the observers that export a run as spans, and log its failures. */
+  observersOf(taskId: string, agent: LoopAgent['agent']): readonly Observer[] {
+    const { exporter, logEvent } = this.#options;
+    const name = this.#servedName(agent);
+    const logged = logEvent === undefined ? [] : [runLogObserver(logEvent, taskId, name)];
+    if (exporter === undefined) return logged;
+    const observer = this.#observers.get(agent) ?? observerOf(exporter, name);
     this.#observers.set(agent, observer);
-    return [observer];
+    return [observer, ...logged];
   }
 
   /** Follows a run to its end, no matter who started it. */

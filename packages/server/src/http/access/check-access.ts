@@ -8,6 +8,7 @@ import { type Authorize, authorizedBy, grantOf, incomingRequest } from './author
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** The rules by which the server accepts requests. */
 export interface AccessPolicy {
@@ -22,6 +23,8 @@ export interface AccessPolicy {
   readonly authorize?: Authorize | undefined;
   /** Returns the client's address. Default: the other end of the connection. */
   readonly clientAddress?: ClientAddress | undefined;
+  /** The proxies whose headers name the client and the host. */
+  readonly proxies: TrustedProxies;
 }
 
 export type ClientAddress = (request: IncomingRequest) => string | undefined;
@@ -38,8 +41,10 @@ export async function checkAccess(
   route: Route | undefined,
 ): Promise<'allowed' | 'answered'> {
   const { request, response } = exchange;
-  const { host, origin } = request.headers;
+  const { origin } = request.headers;
   checkSingleHost(request);
+  const { address, host } = policy.proxies.read(request);
+  exchange.address = address;
   checkHost(host, policy.hosts);
   const isPublic = route?.access === 'public';
   const site = request.headers['sec-fetch-site'];
@@ -52,7 +57,7 @@ export async function checkAccess(
     return 'answered';
   }
   if (policy.clientAddress !== undefined)
-    exchange.address = policy.clientAddress(incomingRequest(request)) || request.address;
+    exchange.address = policy.clientAddress(incomingRequest(request)) || address;
   exchange.caller = `address ${exchange.address}`;
   exchange.grant = await authorize(exchange, policy, isPublic);
   checkRights(exchange.grant, request.method, route);

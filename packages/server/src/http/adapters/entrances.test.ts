@@ -482,8 +482,3 @@ test('20.F5: the response of fetch has no error for a client that has left, beca
 test.each(['api', '/a//b', '/a?b', '/a b', '/../b/%2f'])('the base path %j is refused', (path) => {
   expect(() => createServer({ ...options, basePath: path })).toThrow(/Cannot use the base path/);
 });
-
-test('a page and a base path exclude each other', () => {
-  const make = () => createServer({ ...options, basePath, page: '.' });
-  expect(make).toThrow(/Cannot serve the page below \/api\/agents/);
-});

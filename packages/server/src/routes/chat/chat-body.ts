@@ -1,4 +1,4 @@
-import { isId, type JsonValue } from '@millrace/core';
+import { type FilePart, fromBase64, isId, type JsonValue, type MediaPart } from '@millrace/core';
 import { z } from 'zod';
 import { checkedList } from '../../contract/checked-list.ts';
 import { closedObject } from '../../contract/closed-object.ts';
@@ -12,6 +12,9 @@ import { ServerError } from '../../contract/server-error.ts';
 const part = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
+  url: z.string().optional(),
+  mediaType: z.string().max(255).optional(),
+  filename: z.string().max(1024).optional(),
   toolCallId: z.string().optional(),
   state: z.string().optional(),
   output: jsonValueSchema.optional(),
@@ -66,6 +69,8 @@ export type ChatInput =
       readonly kind: 'message';
       readonly id: string | undefined;
       readonly text: string;
+      /** The files of the message, in their order. */
+      readonly files: readonly (MediaPart | FilePart)[];
       readonly isRegenerate: boolean;
     }
   /**
@@ -99,7 +104,7 @@ export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
   const isRegenerate = trigger === 'regenerate-message';
   if (last?.role === 'user') {
-    return { kind: 'message', id: last.id, text: textIn(last.parts), isRegenerate };
+    return { kind: 'message', id: last.id, ...contentIn(last.parts), isRegenerate };
   }
   const parts = isRegenerate || last?.role !== 'assistant' ? [] : last.parts;
   const answers = approvalAnswersIn(parts);
@@ -117,14 +122,41 @@ export function noInput(): ServerError {
 
 type Parts = ChatBody['messages'][number]['parts'];
 
-function textIn(parts: Parts): string {
-  const texts = parts.flatMap(({ type, text }) =>
-    type === 'text' && text !== undefined ? [text] : [],
-  );
-  if (texts.length === parts.length && texts.some((text) => text !== '')) return texts.join('\n');
-  const message =
-    'Cannot accept this message: it is empty or contains files. Send parts of type text';
-  throw new ServerError('invalid', message);
+/** Returns the text and the files of a message. Other parts are refused, because nobody would read them. */
+function contentIn(parts: Parts) {
+  const texts: string[] = [];
+  const files: (MediaPart | FilePart)[] = [];
+  for (const one of parts) {
+    if (one.type === 'text' && one.text !== undefined) texts.push(one.text);
+    else if (one.type === 'file') files.push(fileIn(one));
+    else throw unusable(`a part of the type ${JSON.stringify(one.type).slice(0, 64)}`);
+  }
+  if (files.length > maxFiles) throw unusable(`more than ${maxFiles} files`);
+  const text = texts.join('\n');
+  if (files.length === 0 && texts.every((one) => one === '')) throw unusable('no text');
+  return { text, files };
+}
+
+/** Maximum number of files of one message. */
+const maxFiles = 100;
+
+/** Converts a file of the AI SDK. Only data URLs are accepted, because the server loads no addresses. */
+function fileIn({ url = '', mediaType = '', filename = 'file' }: Parts[number]) {
+  const [, inUrl, data = ''] = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url) ?? [];
+  const bytes = inUrl === undefined ? undefined : fromBase64(data);
+  const mimeType = mediaType || inUrl || '';
+  const isType = /^[\w.+-]+\/[\w.+-]+$/.test(mimeType);
+  if (bytes === undefined || !isType)
+    throw unusable('a file without a media type, or whose URL is not a base64 data URL');
+  const source = { type: 'bytes', bytes } as const;
+  if (/^(?:image|audio|video)\//.test(mimeType))
+    return { kind: 'media', mimeType, source } as const;
+  return { kind: 'file', name: filename || 'file', mimeType, source } as const;
+}
+
+function unusable(what: string): ServerError {
+  const message = `Cannot accept this message: it has ${what}. Send parts of the types text and file`;
+  return new ServerError('invalid', message);
 }
 
 function outputsIn(parts: Parts): readonly ClientOutput[] {

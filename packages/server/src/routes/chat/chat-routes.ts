@@ -1,6 +1,7 @@
 import { readUIMessages } from '@millrace/agent';
-import { restateMessage } from '@millrace/core/streams';
+import { DeniedCalls, restateMessage } from '@millrace/core/streams';
 import { z } from 'zod';
+import { uiChunkSchema } from '../../contract/stream-schemas.ts';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
 import { answerApprovals } from './answer-approvals.ts';
 import {
@@ -15,7 +16,7 @@ import { type Chat, findChat, openChat, requireChat } from './chat-task.ts';
 import { sendChatMessage } from './send-message.ts';
 import { type AnswerStream, streamAnswer } from './stream-answer.ts';
 
-const reply = z.string();
+const reply = uiChunkSchema;
 const replyType = 'text/event-stream';
 
 /**
@@ -30,7 +31,9 @@ const replyType = 'text/event-stream';
  * - A disconnect does not stop the agent. To stop it, send `{ "type": "abort" }` to
  *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
  * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the first
- *   one.
+ *   one. The list of messages has only the last answer.
+ * - A message to an agent loop can have files, as data URLs. Pictures and files of tool results are parts of
+ *   the answer. The progress of a tool is sent as `data-tool-progress`, which `onData` receives.
  * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the chat
  *   has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
  * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the chat has
@@ -97,6 +100,8 @@ async function resumeChat(
   { taskId }: Chat,
   { log }: RouteContext,
 ): Promise<AnswerStream | undefined> {
-  const from = await readChat(log, emptyChat(taskId));
-  return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
+  const denied = new DeniedCalls();
+  const from = await readChat(log, emptyChat(taskId), ({ record }) => denied.add(record));
+  const opening = restateMessage(from.fold);
+  return from.fold.run === undefined ? undefined : { from, opening, denied };
 }

@@ -264,8 +264,8 @@ describe.each(['wait', 'park'] as const)('approvals with whileAsking: %s', (whil
     await chat.sendMessage({ text: 'Is it there?' });
     await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'It is private' });
     await chat.waitUntil(({ text }) => text.includes('Then not.'));
-    const errorText = expect.stringContaining('It is private');
-    expect(toolIn(chat)).toMatchObject({ state: 'output-error', errorText });
+    const approval = { approved: false, reason: 'It is private' };
+    expect(toolIn(chat)).toMatchObject({ state: 'output-denied', approval });
   });
 
   test('are shown to a second client, which can answer; the first client sees the result', async () => {
@@ -331,7 +331,7 @@ test('several approvals at once are answered together', async () => {
   await chat.addToolApprovalResponse({ id: 'c2', approved: false });
   await chat.waitUntil(({ text }) => text.includes('It is.'));
   const states = [0, 1].map((at) => toolIn(chat, at));
-  expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-error' }]);
+  expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-denied' }]);
 });
 
 test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (type) => {
@@ -376,8 +376,8 @@ test('invalid requests get an error and create nothing', async () => {
   const file = { type: 'file', mediaType: 'image/png', url: 'data:,' };
   const refusals: readonly (readonly [object, number, string])[] = [
     [{ id: 'new', messages: [] }, 422, 'messages'],
-    [{ id: 'new', messages: [user([])] }, 422, 'it is empty or contains files'],
-    [{ id: 'new', messages: [user([file])] }, 422, 'it is empty or contains files'],
+    [{ id: 'new', messages: [user([])] }, 422, 'it has no text'],
+    [{ id: 'new', messages: [user([file])] }, 422, 'is not a base64 data URL'],
     [{ id: '', messages: [user([{ type: 'text', text: 'Hi' }])] }, 422, 'id'],
     [{ id: 'new', messages: [{ role: 'assistant', parts: [] }] }, 422, 'Cannot find new input'],
     [

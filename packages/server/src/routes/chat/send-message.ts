@@ -5,8 +5,10 @@ import {
   type JsonValue,
   toArray,
 } from '@millrace/core';
+import { regeneratedKey } from '@millrace/core/streams';
 import { type Content, contentSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
+import type { MessageExtras } from '../../contract/service.ts';
 import type { RouteContext } from '../../http/route.ts';
 import type { ChatInput } from './chat-body.ts';
 import { type ChatState, type ChatStep, emptyChat, readChat } from './chat-state.ts';
@@ -21,7 +23,7 @@ type ChatMessage = Extract<ChatInput, { readonly kind: 'message' }>;
  */
 export async function sendChatMessage(
   chat: Chat,
-  { id, text, isRegenerate }: ChatMessage,
+  { id, text, files, isRegenerate }: ChatMessage,
   context: RouteContext,
 ): Promise<AnswerStream> {
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
@@ -29,9 +31,13 @@ export async function sendChatMessage(
   if (history.known === undefined) assertNoPendingApproval(chat, history.before);
   else if (history.known !== text) throw messageChanged(chat);
   if (isRegenerate) assertLastMessage(chat, text, history);
+  if (files.length > 0 && chat.kind !== 'loop') throw textOnly(chat);
   const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
   const isKnown = history.known !== undefined;
-  const sending = { content, key, isKnown, before: history.before };
+  const metadata =
+    isRegenerate && history.lastId !== undefined ? { [regeneratedKey]: history.lastId } : undefined;
+  const extras = { files, metadata };
+  const sending = { content, key, isKnown, extras, before: history.before };
   return chat.kind === 'sync'
     ? sendToSync(chat, sending, context)
     : sendToQueue(chat, sending, context);
@@ -43,6 +49,8 @@ interface ChatHistory {
   readonly known: string | undefined;
   /** The text of the last message. */
   readonly last: string | undefined;
+  /** The id of the last message's item. Undefined if the agent made no item of it. */
+  readonly lastId: string | undefined;
 }
 
 async function readHistory(
@@ -59,8 +67,9 @@ async function readHistory(
     if (key !== undefined && fact.key === `event:${key}`) known = text;
   });
   if (key !== undefined) known ??= textOfItem(itemWithKey(before.fold, key));
-  const last = kind === 'async' ? queued : textOfItem(lastUserItem(before.fold));
-  return { before, known, last };
+  const lastItem = lastUserItem(before.fold);
+  const last = kind === 'async' ? queued : textOfItem(lastItem);
+  return { before, known, last, lastId: kind === 'async' ? undefined : lastItem?.id };
 }
 
 /**
@@ -95,6 +104,11 @@ function assertLastMessage(
   throw new ServerError('bad_state', message, { task });
 }
 
+function textOnly({ id, taskId: task }: Chat): ServerError {
+  const message = `Cannot send files in chat ${id}: its agent takes only text. Serve an agent loop to send files`;
+  return new ServerError('invalid', message, { task });
+}
+
 function messageChanged({ id, taskId: task }: Chat): ServerError {
   const message = `Cannot change a message of chat ${id}: the task keeps it. Send the text as a message with a new id`;
   return new ServerError('conflict', message, { task });
@@ -106,11 +120,15 @@ function messageChanged({ id, taskId: task }: Chat): ServerError {
  */
 async function sendToSync(
   { taskId: task_id, agentId }: Chat,
-  { key, content, before, isKnown }: OutgoingMessage,
+  { key, content, before, isKnown, extras }: OutgoingMessage,
   { service, trace }: RouteContext,
 ): Promise<AnswerStream> {
   // The call resolves when the run has started. The run continues even if nobody reads it.
-  const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, { key, trace });
+  const { run } = await service.tasks.sendMessage(
+    agentId,
+    { task_id, content },
+    { key, trace, extras },
+  );
   return {
     from: isKnown ? emptyChat(task_id) : before,
     isStart: ({ record: { fact } }) => fact?.type === 'run_started' && fact.runId === run,
@@ -123,12 +141,12 @@ async function sendToSync(
  */
 async function sendToQueue(
   chat: Chat,
-  { key, content, before }: OutgoingMessage,
+  { key, content, before, extras }: OutgoingMessage,
   { service, trace }: RouteContext,
 ): Promise<AnswerStream> {
   const { taskId: task_id, agentId } = chat;
   const body = { task_id, content };
-  const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace });
+  const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace, extras });
   const isNew = sequence_id > before.through;
   return {
     from: isNew ? before : emptyChat(task_id),
@@ -170,6 +188,7 @@ interface OutgoingMessage {
   readonly content: Content;
   /** The idempotency key. Undefined if the message must be sent even if it is the same as before. */
   readonly key: string | undefined;
+  readonly extras: MessageExtras;
   /** True if the key was used before. */
   readonly isKnown: boolean;
   /** The state of the chat before the message was sent. */

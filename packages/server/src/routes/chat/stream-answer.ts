@@ -1,5 +1,6 @@
 import type { AskedApproval } from '@millrace/core';
 import {
+  DeniedCalls,
   encodeChunk,
   encodeComment,
   encodeFrame,
@@ -36,6 +37,8 @@ export interface AnswerStream {
    * for them.
    */
   readonly answeredCalls?: ReadonlySet<string> | undefined;
+  /** The calls that were denied before `from`. Default: none. */
+  readonly denied?: DeniedCalls | undefined;
 }
 
 /**
@@ -51,7 +54,7 @@ export function streamAnswer(answer: AnswerStream, context: RouteContext): Strea
     response.once('close', () => disconnected.abort());
     return writeLines(response, linesOf(log, answer, disconnected.signal), {
       closing,
-      heartbeat: { clock, everyMs: heartbeatMs, text: encodeComment('ping') },
+      heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
       line: (data) => encodeFrame({ data }),
       errorLine: (error) => {
         const errorText = toServerError(error).message;
@@ -74,11 +77,12 @@ async function* linesOf(
 
 async function* chunksOf(
   log: Log,
-  { from, opening, isStart, answeredCalls = new Set() }: AnswerStream,
+  { from, opening, isStart, answeredCalls = new Set(), denied = new DeniedCalls() }: AnswerStream,
   signal: AbortSignal,
 ): AsyncGenerator<readonly UiChunk[]> {
   let isStreaming = opening !== undefined;
-  if (opening !== undefined) yield opening;
+  denied.addAsked(from.fold);
+  if (opening !== undefined) yield denied.restated(opening);
   const wasAnswered = ({ toolCallId }: Pick<AskedApproval, 'toolCallId'>) =>
     answeredCalls.has(toolCallId);
   // The stream must not end before the answers are on the log. Otherwise the client would send them again
@@ -92,8 +96,11 @@ async function* chunksOf(
     const { state: next, steps } = foldChat(state, batch);
     state = next;
     for (const step of steps) {
+      denied.add(step.record);
       if (!isStreaming && isStart?.(step) !== true) continue;
-      yield isStreaming ? chunksOfStep(step) : restateMessage(step.after.fold);
+      yield isStreaming
+        ? denied.continued(chunksOfStep(step))
+        : denied.restated(restateMessage(step.after.fold));
       isStreaming = true;
       if (isWaiting(step.after)) return yield parkedEnd;
       if (step.record.fact?.type === 'run_finished' && !step.isParkBoundary) return;

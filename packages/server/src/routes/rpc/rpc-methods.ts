@@ -9,6 +9,7 @@ import {
 } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { Answer, Ref, TaskChange } from '../../contract/service.ts';
+import { rpcResultSchema } from '../../contract/stream-schemas.ts';
 import { validate } from '../../http/request-input.ts';
 import { type RouteContext, requestMetadata } from '../../http/route.ts';
 
@@ -115,7 +116,7 @@ const error = z.object({ code: z.int(), message: z.string(), data: jsonValueSche
 
 export const rpcReplySchema = z.object({
   jsonrpc: z.literal('2.0'),
-  result: jsonValueSchema.nullable(),
+  result: rpcResultSchema.nullable(),
   error: error.nullable(),
   id: z.union([z.string(), z.int()]).nullable(),
 });

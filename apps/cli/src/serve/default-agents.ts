@@ -1,0 +1,89 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Log } from '@millrace/log';
+import type { ServedAgent } from '@millrace/server';
+import { buildAgent } from '../agent/build-agent.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { Config } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
+import { chooseModel } from '../models/choose-model.ts';
+
+interface DefaultAgentsOptions {
+  readonly log: Log;
+  /** The folder in which the agents work. */
+  readonly cwd: string;
+  readonly env: Env;
+  /** If true, the agents can change files and run programs without approval. */
+  readonly mayChange: boolean;
+}
+
+/** The agents of a server without `--agents`. */
+export interface DefaultAgents {
+  readonly agents: readonly ServedAgent[];
+  /** Problems that the operator must know about. */
+  readonly notes: readonly string[];
+  /** Ends the programs that the agents started. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates the agents for a server without `--agents`: the coding agent if a model is available, one with
+ * a scripted model and real tools, and one that echoes messages.
+ */
+export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
+  const { cwd, env, mayChange } = options;
+  const args = mayChange ? ({ permissions: 'allow' } as const) : {};
+  const config = await loadConfig({ args, env, cwd });
+  const coder = await codingAgent(options, config).catch((error: unknown) => {
+    if (error instanceof ModelError) return error;
+    throw error;
+  });
+  const demo = await demoAgent(options, config);
+  if (coder instanceof ModelError) {
+    const note = `There is no agent with a model: ${coder.message}`;
+    return { agents: [demo, echo], notes: [note], close: async () => {} };
+  }
+  if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
+  return { agents: [coder.served, demo, echo], notes: config.warnings, close: coder.close };
+}
+
+/** Creates the coding agent of the folder. Returns undefined if there is only the demo model. */
+async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, config: Config) {
+  const chosen = await chooseModel({ config, env, cwd });
+  if (chosen.isDemo) return undefined;
+  const built = await buildAgent({
+    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config },
+  });
+  const asks = mayChange ? '' : ', after approval';
+  const description = `${chosen.label}. Reads this folder, changes files and runs programs${asks}`;
+  const served: ServedAgent = { type: 'loop', name: 'coder', description, agent: built.agent };
+  return { served, close: () => built.close() };
+}
+
+async function demoAgent(options: DefaultAgentsOptions, config: Config): Promise<ServedAgent> {
+  const { log, cwd, mayChange } = options;
+  const chosen = { provider: demoProvider({ cwd }), label: 'demo', why: '', isDemo: true };
+  const { agent } = await buildAgent({
+    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
+    config: { ...config, mcpServers: [] },
+  });
+  const asks = mayChange ? '' : ' after approval';
+  const description = `A script instead of a model, with the real loop and real tools. It explores this folder and changes a file${asks}`;
+  return { type: 'loop', name: 'demo', description, agent };
+}
+
+const pauseMs = 40;
+
+const echo: ServedAgent = {
+  type: 'sync',
+  name: 'echo',
+  description: 'Repeats your message, word by word',
+  async *onMessage(content, { signal }) {
+    const said = content.type === 'text' ? content.content : JSON.stringify(content);
+    for (const word of said.match(/\S+\s*|\s+/g) ?? []) {
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
+      await setTimeout(pauseMs, undefined, { signal });
+    }
+  },
+};

@@ -1,0 +1,87 @@
+import { type BlockList, isIP } from 'node:net';
+import type { HttpRequest } from '../../contract/http.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import { addressKind, parseNetworks } from '../../network/address-kind.ts';
+
+/** The client and the host of a request, from the headers of trusted proxies. */
+export interface ForwardedRequest {
+  /** The address of the client. */
+  readonly address: string;
+  /** The host that the client asked for. */
+  readonly host: string | undefined;
+}
+
+const kinds: readonly string[] = ['loopback', 'private'];
+
+/**
+ * The proxies whose headers `X-Forwarded-For` and `X-Forwarded-Host` are read. Anybody can send these
+ * headers, so they count only if they come from an address of the list.
+ */
+export class TrustedProxies {
+  readonly #kinds: ReadonlySet<string>;
+  readonly #networks: BlockList;
+
+  /**
+   * Creates the list. It contains `loopback`, `private`, addresses such as `10.1.2.3`, and networks such as
+   * `10.1.0.0/16`.
+   */
+  constructor(trusted: readonly string[]) {
+    const networks = trusted.filter((name) => !kinds.includes(name)).map(asNetwork);
+    const list = parseNetworks(networks);
+    if (list === undefined) throw invalidProxies();
+    this.#kinds = new Set(trusted.filter((name) => kinds.includes(name)));
+    this.#networks = list;
+  }
+
+  /** Returns the client and the host of a request. Headers of other senders have no effect. */
+  read({ address, headers }: Pick<HttpRequest, 'address' | 'headers'>): ForwardedRequest {
+    if (!this.#has(address)) return { address, host: headers.host };
+    const hosts = listed(headers['x-forwarded-host']);
+    return { address: this.#clientBehind(address, headers), host: hosts.at(-1) ?? headers.host };
+  }
+
+  /**
+   * Returns the last address of the list that is not a proxy. Each proxy appends the address of its sender,
+   * so everything before that address may be invented.
+   */
+  #clientBehind(peer: string, headers: HttpRequest['headers']): string {
+    let client = peer;
+    for (const sender of listed(headers['x-forwarded-for']).toReversed()) {
+      const address = plainAddress(sender);
+      if (!this.#has(client) || address === undefined) return client;
+      client = address;
+    }
+    return client;
+  }
+
+  #has(address: string): boolean {
+    if (this.#kinds.has(addressKind(address))) return true;
+    const plain = address.replace(/^::ffff:/i, '').split('%', 1)[0] ?? '';
+    const version = isIP(plain);
+    return version !== 0 && this.#networks.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
+/** Returns the entries of a header with a list. Node joins repeated headers with commas. */
+function listed(header: string | string[] | undefined): readonly string[] {
+  const entries = [header ?? []].flat().flatMap((text) => text.split(','));
+  return entries.map((entry) => entry.trim()).filter((entry) => entry !== '');
+}
+
+/** Returns an address without its port and brackets. Undefined if it is not an address. */
+function plainAddress(entry: string): string | undefined {
+  const inBrackets = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1];
+  const address = inBrackets ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(entry)?.[1] ?? entry;
+  return isIP(address) === 0 ? undefined : address;
+}
+
+function asNetwork(name: string): string {
+  const version = isIP(name);
+  return version === 0 ? name : `${name}/${version === 4 ? 32 : 128}`;
+}
+
+function invalidProxies(): ServerError {
+  const message =
+    'Cannot use these trusted proxies. Write loopback, private, addresses such as 10.1.2.3, or networks such as 10.1.0.0/16';
+  return new ServerError('invalid', message);
+}
