@@ -70,7 +70,9 @@ describeInChromium()('content in a frame', () => {
   test('a hostile diagram runs nothing and links nowhere', async () => {
     const { visitor, frame } = await answered(hostileDiagram);
     await frame.locator('svg').waitFor();
-    expect(await frame.locator('svg :is(script, [onerror], a[href^="javascript:"])').count()).toBe(0);
+    expect(await frame.locator('svg :is(script, [onerror], a[href^="javascript:"])').count()).toBe(
+      0,
+    );
     expect(await visitor.allFaults()).toEqual([]);
   });
 

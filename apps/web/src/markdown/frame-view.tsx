@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { withBase } from '../server/base-path.ts';
 
 /** What a frame shows: a document in HTML, or a diagram in the language of Mermaid. */
 export type FrameKind = 'document' | 'diagram';
@@ -40,7 +41,7 @@ export function FrameView({ kind, text, onFailed }: FrameViewProps) {
       ref={frame}
       className="preview-frame"
       title={kind === 'document' ? 'Preview of the document' : 'Diagram'}
-      src={`/frames/${kind}.html`}
+      src={withBase(`/frames/${kind}.html`)}
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
       height={height}

@@ -65,7 +65,9 @@ describe('the folders of the agent are in the workspace', () => {
 
   test('18.109: the search tools leave them out', async () => {
     await writeTree(root, { 'kept/settings/millrace/config.json': '{"apiKey":"KEY"}', a: 'KEY' });
-    const found = await runTool(grepTool({ workspace: createWorkspace({ root }) }), { pattern: 'KEY' });
+    const found = await runTool(grepTool({ workspace: createWorkspace({ root }) }), {
+      pattern: 'KEY',
+    });
     expect(JSON.stringify(found)).toContain('1:KEY');
     expect(JSON.stringify(found)).not.toContain('apiKey');
   });
