@@ -40,7 +40,7 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
   });
 });
 
-const steps = ['Tool weather: done', '{"town":"Bath","sky":"rain"}', 'Handed over to Baker'];
+const steps = ['Tool weather: done', '{2}town: "Bath"sky: "rain"', 'Handed over to Baker'];
 
 /** Returns the content of the run in the order of the page. */
 async function shownParts(tab: ChatTab): Promise<readonly string[]> {
@@ -50,6 +50,6 @@ async function shownParts(tab: ChatTab): Promise<readonly string[]> {
 }
 
 const partsScript = `
-[...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .output-text)')]
+[...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .output-text, .json-tree)')]
   .map((one) => one.matches('.tool-card') ? one.ariaLabel : one.textContent)
 `;
