@@ -61,7 +61,7 @@ const app = await Application.bootstrap({
   disableSources: true,
   hideGenerator: true,
   cleanOutputDir: true,
-  highlightLanguages: ['ts', 'tsx', 'json', 'jsonl', 'sh', 'yaml', 'html', 'css'],
+  highlightLanguages: ['ts', 'tsx', 'json', 'jsonl', 'sh', 'yaml', 'html', 'css', 'nginx'],
   headings: { readme: false, document: false },
   router: 'structure',
   searchInComments: true,
