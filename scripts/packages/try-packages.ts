@@ -42,15 +42,19 @@ export async function tryLibrary(options: TryOptions): Promise<TryReport> {
 }
 
 /**
- * Installs the packages that `millrace` does not contain, with their peers. Then it runs the
- * snippets of their READMEs and imports every subpath.
+ * Installs the packages that `millrace` does not contain, with their peers and with the packages
+ * that the snippets of their READMEs import. Then it runs these snippets and imports every subpath.
  */
 export async function tryOthers(options: TryOptions): Promise<TryReport> {
   const members = membersOf(options);
   const others = options.packages.filter((one) => !members.includes(one));
   const readmes = others.map(({ content }) => readFileSync(join(content, 'README.md'), 'utf8'));
   const snippets = readmes.flatMap(snippetsOf);
-  const names = others.map(({ manifest: { name, version } }) => `${name}@${version}`);
+  const imported = members.filter(({ manifest: { name } }) =>
+    snippets.some(({ code }) => code.includes(`from '${name}'`)),
+  );
+  const installedPackages = [...others, ...imported];
+  const names = installedPackages.map(({ manifest: { name, version } }) => `${name}@${version}`);
   const project = await installed(options, [...names, ...foreignPackages(snippets)]);
   const imports = await importAll(project, others);
   await runSnippets(project, snippets);
