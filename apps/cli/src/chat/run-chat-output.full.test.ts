@@ -3,7 +3,7 @@ import { defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { isFull } from '../../../../packages/core/src/testing/runs.ts';
 import { randomMarkdown } from '../../../../packages/markdown/src/testing/random-markdown.ts';
@@ -79,8 +79,20 @@ const press = (chat: TestChat, key: string) => async () => {
 
 const frame = (chat: TestChat) => async () => {
   await chat.advance(50);
+  await vi.dynamicImportSettled();
   await chat.advance(0);
 };
+
+/**
+ * Waits until a text is on the screen. Code that loads on demand takes real time, in which the clock
+ * stands still. Otherwise two sessions would draw at different times.
+ */
+async function waitForTextAndCode(chat: TestChat, text: string): Promise<void> {
+  while (!chat.terminal.text.includes(text)) {
+    await vi.dynamicImportSettled();
+    await chat.advance(10);
+  }
+}
 
 async function streaming(open: (typeof chatKinds)['that was resumed'], count: number) {
   let draws = 0;
@@ -90,7 +102,7 @@ async function streaming(open: (typeof chatKinds)['that was resumed'], count: nu
   };
   const chat = await open(count, { script: [words], pauseMs: 50, label });
   chat.type(`Go${keys.enter}`);
-  await chat.waitForText('word1');
+  await waitForTextAndCode(chat, 'word1');
   return { chat, draws: () => draws };
 }
 
@@ -120,8 +132,6 @@ describe.each(Object.entries(chatKinds))('in a session of many items %s', (_, op
       );
       return { bytes, draws: draws() - before };
     };
-    // The first run loads code on demand. The clock of the test does not wait for that.
-    await bytesWith(few);
     const [small, large] = [await bytesWith(few), await bytesWith(many)];
     expect(large).toEqual(small);
     expect(small.bytes.filter((bytes) => bytes > 0).length).toBeGreaterThan(30);
