@@ -53,8 +53,10 @@ export async function tryOthers(options: TryOptions): Promise<TryReport> {
   const imported = members.filter(({ manifest: { name } }) =>
     snippets.some(({ code }) => code.includes(`from '${name}'`)),
   );
-  const installedPackages = [...others, ...imported];
-  const names = installedPackages.map(({ manifest: { name, version } }) => `${name}@${version}`);
+  const names = [...others, ...imported].map(({ manifest: { name, version }, tarball }) =>
+    // The local registry has only names with the scope.
+    name.startsWith('@') ? `${name}@${version}` : tarball,
+  );
   const project = await installed(options, [...names, ...foreignPackages(snippets)]);
   const imports = await importAll(project, others);
   await runSnippets(project, snippets);
