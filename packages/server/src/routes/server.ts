@@ -103,8 +103,8 @@ class Documents {
     const key = `${type} ${basePath}`;
     const encode = this.#encoders.get(key) ?? createEncoder(Buffer.from(create()), type);
     this.#encoders.set(key, encode);
-    const { body, encoding } = encode(headers);
     return new StreamReply(async (response) => {
+      const { body, encoding } = await encode(headers);
       response.writeHead(200, {
         'content-type': `${type}; charset=utf-8`,
         ...(encoding !== undefined && { 'content-encoding': encoding }),
