@@ -1,5 +1,4 @@
-import { useState } from 'react';
-import { Button } from '../design/button.tsx';
+import { useShownRows } from '../design/shown-rows.tsx';
 
 /** The number of rows that are shown before a button shows more. */
 const pageSize = 100;
@@ -10,9 +9,8 @@ interface CsvViewProps {
 
 /** Shows values with a separator as a table. The first row has the names of the columns. */
 export function CsvView({ rows }: CsvViewProps) {
-  const [count, setCount] = useState(pageSize);
   const [head = [], ...body] = rows;
-  const left = body.length - count;
+  const { count, more } = useShownRows(body.length, pageSize, 'rows');
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the table with the keyboard
     <div className="markdown-table" tabIndex={0}>
@@ -27,11 +25,7 @@ export function CsvView({ rows }: CsvViewProps) {
           ))}
         </tbody>
       </table>
-      {left > 0 && (
-        <Button size="small" look="quiet" onClick={() => setCount(count + 10 * pageSize)}>
-          {`Show more of ${left.toLocaleString('en')} rows`}
-        </Button>
-      )}
+      {more}
     </div>
   );
 }

@@ -78,11 +78,11 @@ export interface RequestMetadata {
   readonly trace?: TraceContext | undefined;
   /** The user who will own the task that the request creates. Default: the task has no owner. */
   readonly owner?: string | undefined;
-  /** What a message has beside its content. Only agent loops accept files. */
+  /** The files and the metadata of the message. Only agent loops accept files. */
   readonly extras?: MessageExtras | undefined;
 }
 
-/** What the item of a message has beside the content of the message. */
+/** The files and the metadata that a message has beside its text. */
 export interface MessageExtras {
   /** Pictures and other files. They follow the text. */
   readonly files?: readonly (MediaPart | FilePart)[] | undefined;

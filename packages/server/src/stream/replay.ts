@@ -8,7 +8,7 @@ import type { PastStates, ReadSession } from './past-states.ts';
 import { historyGap, RunFolder } from './run-folder.ts';
 import { pageLength, type SettledPage, type SettledPages } from './settled-pages.ts';
 
-/** What replays are read from. */
+/** The sources from which a replay reads: the session, and what the feed keeps of it. */
 export interface ReplaySource extends ReadSession {
   readonly history: History;
   readonly states: PastStates;

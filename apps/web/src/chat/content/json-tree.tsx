@@ -1,6 +1,6 @@
 import type { JsonValue } from '@millrace/core';
 import { useState } from 'react';
-import { Button } from '../../design/button.tsx';
+import { useShownRows } from '../../design/shown-rows.tsx';
 import { VisibleText } from './visible-text.tsx';
 import './json-tree.css';
 
@@ -47,8 +47,7 @@ interface BranchProps {
 function Branch({ name, value, depth }: BranchProps) {
   const entries = Object.entries(value);
   const [isOpen, setOpen] = useState(depth <= openDepth && entries.length <= openSize);
-  const [count, setCount] = useState(pageSize);
-  const left = entries.length - count;
+  const { count, more } = useShownRows(entries.length, pageSize, 'entries');
   const summary = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   return (
     <details
@@ -65,11 +64,7 @@ function Branch({ name, value, depth }: BranchProps) {
           {entries.slice(0, count).map(([key, one]) => (
             <Entry key={key} name={key} value={one as JsonValue} depth={depth + 1} />
           ))}
-          {left > 0 && (
-            <Button size="small" look="quiet" onClick={() => setCount(count + 10 * pageSize)}>
-              {`Show more of ${left.toLocaleString('en')} entries`}
-            </Button>
-          )}
+          {more}
         </div>
       )}
     </details>

@@ -96,43 +96,30 @@ function styleAfter(before: TerminalStyle, codes: string): TerminalStyle {
 /** A command with more codes than this is not from a program that prints colors. */
 const maxCodes = 64;
 
+/** The changes that codes make to the style. */
+const changes: ReadonlyMap<number, TerminalStyle> = new Map([
+  [1, { isBold: true }],
+  [2, { isDim: true }],
+  [3, { isItalic: true }],
+  [4, { isUnderlined: true }],
+  [7, { isInverse: true }],
+  [9, { isStruck: true }],
+  [22, { isBold: false, isDim: false }],
+  [23, { isItalic: false }],
+  [24, { isUnderlined: false }],
+  [27, { isInverse: false }],
+  [29, { isStruck: false }],
+  [39, { color: undefined }],
+  [49, { background: undefined }],
+]);
+
 function withCode(style: TerminalStyle, code: number): TerminalStyle {
+  if (code === 0) return plain;
   if (code >= 30 && code <= 37) return { ...style, color: code - 30 };
   if (code >= 40 && code <= 47) return { ...style, background: code - 40 };
   if (code >= 90 && code <= 97) return { ...style, color: code - 90 };
   if (code >= 100 && code <= 107) return { ...style, background: code - 100 };
-  switch (code) {
-    case 0:
-      return plain;
-    case 1:
-      return { ...style, isBold: true };
-    case 2:
-      return { ...style, isDim: true };
-    case 3:
-      return { ...style, isItalic: true };
-    case 4:
-      return { ...style, isUnderlined: true };
-    case 7:
-      return { ...style, isInverse: true };
-    case 9:
-      return { ...style, isStruck: true };
-    case 22:
-      return { ...style, isBold: false, isDim: false };
-    case 23:
-      return { ...style, isItalic: false };
-    case 24:
-      return { ...style, isUnderlined: false };
-    case 27:
-      return { ...style, isInverse: false };
-    case 29:
-      return { ...style, isStruck: false };
-    case 39:
-      return { ...style, color: undefined };
-    case 49:
-      return { ...style, background: undefined };
-    default:
-      return style;
-  }
+  return { ...style, ...changes.get(code) };
 }
 
 interface ExtendedColor {

@@ -68,7 +68,7 @@ interface SubmitOptions {
   readonly more?: JsonObject | undefined;
   /** Called with the offset of the command as soon as the command is stored. */
   readonly onStored?: ((offset: number) => void) | undefined;
-  /** What the message has beside its content. */
+  /** The files and the metadata of the message. */
   readonly extras?: MessageExtras | undefined;
 }
 

@@ -8,7 +8,7 @@ import { type Authorize, authorizedBy, grantOf, incomingRequest } from './author
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
-import type { TrustedProxies } from './trusted-proxies.ts';
+import { entriesOf, type TrustedProxies } from './trusted-proxies.ts';
 
 /** The rules by which the server accepts requests. */
 export interface AccessPolicy {
@@ -144,13 +144,11 @@ function isThisMachine(address: string): boolean {
  * proxy. An address is empty if a header does not name it.
  */
 function forwardedFor(headers: IncomingHttpHeaders): readonly string[] {
-  const listed = (name: string) => [headers[name] ?? []].flat().flatMap((text) => text.split(','));
-  const forwarded = listed('forwarded').map(
+  const forwarded = entriesOf(headers['forwarded']).map(
     (element) => /(?:^|;)\s*for="?(\[[^\]]*\]|[^:;"]*)/i.exec(element)?.[1] ?? '',
   );
-  return [...listed('x-forwarded-for'), ...listed('x-real-ip'), ...forwarded].map((address) =>
-    address.trim(),
-  );
+  const others = ['x-forwarded-for', 'x-real-ip'].flatMap((name) => entriesOf(headers[name]));
+  return [...others, ...forwarded.map((address) => address.trim())];
 }
 
 function serverClosing({ response }: HttpExchange): ServerError {

@@ -62,10 +62,17 @@ export class TrustedProxies {
   }
 }
 
-/** Returns the entries of a header with a list. Node joins repeated headers with commas. */
-function listed(header: string | string[] | undefined): readonly string[] {
+/**
+ * Returns the entries of a header with a list. Entries can be empty. Node joins repeated headers with
+ * commas.
+ */
+export function entriesOf(header: string | string[] | undefined): readonly string[] {
   const entries = [header ?? []].flat().flatMap((text) => text.split(','));
-  return entries.map((entry) => entry.trim()).filter((entry) => entry !== '');
+  return entries.map((entry) => entry.trim());
+}
+
+function listed(header: string | string[] | undefined): readonly string[] {
+  return entriesOf(header).filter((entry) => entry !== '');
 }
 
 /** Returns an address without its port and brackets. Undefined if it is not an address. */
