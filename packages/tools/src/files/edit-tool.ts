@@ -65,11 +65,14 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     input,
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
-    execute: ({ path, edits }, { signal, judged }) =>
-      workspace.boundTo(judged).change(path, (before) => applyToFile(before, edits), {
-        maxBytes: maxEditedBytes,
-        signal,
-      }),
+    execute: ({ path, edits }, context) =>
+      workspace
+        .boundTo(context.judged)
+        .recordedBy(context)
+        .change(path, (before) => applyToFile(before, edits), {
+          maxBytes: maxEditedBytes,
+          signal: context.signal,
+        }),
   });
 }
 

@@ -25,9 +25,10 @@ export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput
     description,
     input,
     summarize: ({ path, content }) => `Write ${path} (${lineCount(content)})`,
-    execute: async ({ path, content }, { signal, judged }) => {
+    execute: async ({ path, content }, context) => {
       const bytes = new TextEncoder().encode(content);
-      const { place, isNew } = await workspace.boundTo(judged).write(path, bytes, { signal });
+      const bound = workspace.boundTo(context.judged).recordedBy(context);
+      const { place, isNew } = await bound.write(path, bytes, { signal: context.signal });
       return `${isNew ? 'Created' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;
     },
   });
