@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Network } from './simulate/network.ts';
+import { splitSeeds } from './simulate/run-seeds.ts';
 import { Machine, World } from './simulate/world.ts';
 
 /** Two machines that exchange messages until `untilMs`, with a pause and a crash in between. */
@@ -60,4 +61,16 @@ test('the clock of a machine can be set without an effect on the order of events
   world.schedule(b, 10, 'earlier', () => order.push('earlier'));
   await world.runUntil(() => order.length === 2, 1000);
   expect(order).toEqual(['earlier', 'later']);
+});
+
+test('a night of seeds is split into processes that end before they need much memory', () => {
+  const shares = splitSeeds({ first: 7, count: 10_001 }, 2);
+  expect(Math.max(...shares.map(({ count }) => count))).toBeLessThanOrEqual(200);
+  const seeds = shares.flatMap(({ first, count }) =>
+    Array.from({ length: count }, (_, index) => first + index),
+  );
+  expect(seeds).toEqual(Array.from({ length: 10_001 }, (_, index) => 7 + index));
+  expect(splitSeeds({ first: 0, count: 3 }, 4)).toHaveLength(3);
+  expect(splitSeeds({ first: 0, count: 10 }, 4).map(({ count }) => count)).toEqual([3, 3, 3, 1]);
+  expect(splitSeeds({ first: 0, count: 0 }, 4)).toEqual([]);
 });
