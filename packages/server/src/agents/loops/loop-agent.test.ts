@@ -134,21 +134,24 @@ describe('commands', () => {
     await (await harness.send('looper', id, 'Is it there?')).messages();
     const approval = { type: 'approve', tool_call_id: 'c1', by: 'Ada' } as const;
     const denial = { type: 'deny', tool_call_id: 'c1', by: 'Bob' } as const;
-    // Two answers at once: one of them counts.
+    // Two answers at once: exactly one of them counts, whichever is stored first.
     const both = await Promise.allSettled([
       tasks.submit(id, approval, { key: 'a' }),
       tasks.submit(id, denial, { key: 'b' }),
     ]);
-    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const isAllowed = both[0].status === 'fulfilled';
+    const [first, key] = isAllowed ? ([approval, 'a'] as const) : ([denial, 'b'] as const);
+    const [decision, text] = isAllowed ? ['allow', 'it was allowed'] : ['deny', 'it was denied'];
     await eventually(async () => textsOf(await harness.messages(id)).includes('It is.'));
     await eventually(() => isIdle(harness, id));
     const late = {
-      ...{ code: 'conflict', message: expect.stringContaining('it was allowed by Ada') },
-      details: { decision: 'allow', by: 'Ada' },
+      ...{ code: 'conflict', message: expect.stringContaining(`${text} by ${first.by}`) },
+      details: { decision, by: first.by },
     };
     await expect(tasks.submit(id, denial)).rejects.toMatchObject(late);
     await expect(tasks.submit(id, approval)).rejects.toMatchObject(late);
-    expect(await tasks.submit(id, approval, { key: 'a' })).toMatchObject({ is_repeat: true });
+    expect(await tasks.submit(id, first, { key })).toMatchObject({ is_repeat: true });
     const unknown = { ...approval, tool_call_id: 'c9' };
     await expect(tasks.submit(id, unknown)).rejects.toMatchObject({ code: 'bad_state' });
     expect((await harness.log.info(sessionId(id)))?.hasWork).toBe(false);
