@@ -4,6 +4,7 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { digestCacheFor, digestReply } from '../../inspection/task-digest.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
@@ -173,6 +174,36 @@ describe('commands', () => {
       ...{ code: 'conflict', message: expect.stringContaining('its run has ended') },
     });
     expect((await harness.task(id)).status).toBe('INTERRUPTED');
+  });
+
+  test('an interrupt of a server that crashed ends the run that waits for approval', async () => {
+    const [stored, rows] = [memoryLog(), memoryRows()];
+    const agents = looping([{ content: { parts: [looks] } }, 'It is.'], {
+      ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+    });
+    const aborted = Promise.withResolvers<void>();
+    // The server crashes after it has stored the abort: the call never returns.
+    const submit: Log['submit'] = async (session, command, key) => {
+      const result = await stored.submit(session, command, key);
+      if (command['type'] !== 'abort') return result;
+      aborted.resolve();
+      return new Promise<never>(() => {});
+    };
+    const log = withMethods(stored, { submit });
+    const crashed = await createTaskHarness(agents, { log, rows, watchMs: 1e9 });
+    const { id } = await crashed.newTask('looper');
+    await (await crashed.send('looper', id, 'Is it there?')).messages();
+    await eventually(async () => (await stored.info(sessionId(id)))?.lease === undefined);
+    // Another server drives the session while the interrupt arrives.
+    const driver = await stored.open(sessionId(id));
+    crashed.service.tasks.change(id, 'interrupt').catch(() => {});
+    await aborted.promise;
+    await driver.release();
+    const next = await createTaskHarness(agents, { log: stored, rows, watchMs: 5 });
+    await eventually(() => isIdle(next, id));
+    expect((await next.task(id)).status).toBe('INTERRUPTED');
+    const approval = next.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1' });
+    await expect(approval).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('interrupting a run that waits for approval ends it without an answer', async () => {
