@@ -47,5 +47,6 @@ export async function printInsteadOfChat(
 const demoArgs = {
   model: 'demo',
   permissions: 'read-only',
+  stream: 'all',
   prompt: 'Look around in this folder and report what you see.',
 } as const;

@@ -62,12 +62,20 @@ export interface ChatArgs extends RunArgs {
   readonly prompt?: string | undefined;
 }
 
+/** The values of `--stream`. */
+export const streamSettings = ['answer', 'all'] as const;
+
 export interface PrintArgs extends RunArgs {
   readonly command: 'print';
   /** The prompt. If it is missing, the piped input is the prompt. */
   readonly prompt?: string | undefined;
   /** Print AgentEvents as JSONL instead of the answer as text. */
   readonly json: boolean;
+  /**
+   * The text on standard output. `answer`: the last message of the model, when the run is over.
+   * `all`: everything that the model writes, as it arrives. Default: `answer`.
+   */
+  readonly stream?: (typeof streamSettings)[number] | undefined;
   /** The path of a JSON schema for the answer. */
   readonly outputSchema?: string | undefined;
   /** Print progress to standard error even without a terminal. */
