@@ -25,6 +25,8 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
+  /** The content that the file must have. The write fails if it has another one. Default: any. */
+  readonly expected?: FileVersion | undefined;
 }
 
 /** The result of a write. */
@@ -32,10 +34,6 @@ export interface WriteResult {
   readonly place: ResolvedPath;
   /** Whether the file did not exist before. */
   readonly isNew: boolean;
-}
-
-interface WriteFileOptions extends WriteOptions {
-  readonly expected?: FileVersion | undefined;
 }
 
 const maxAttempts = 20;
@@ -49,7 +47,7 @@ export async function writeFile(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  options: WriteFileOptions,
+  options: WriteOptions,
 ): Promise<WriteResult> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -70,7 +68,7 @@ async function writeOnce(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  { expected, ...options }: WriteFileOptions,
+  { expected, ...options }: WriteOptions,
 ): Promise<WriteResult> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
