@@ -112,7 +112,9 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;
   const shared = sharedRunArgs(line);
-  if (!hasFlag(line, 'print')) return { ...shared, command: 'chat', prompt };
+  const isEmpty = prompt === undefined && line.operands.length > 0;
+  if (!hasFlag(line, 'print'))
+    return { ...shared, command: 'chat', prompt, ...(isEmpty && { hasEmptyPrompt: true }) };
   if (shared.session === 'pick') {
     throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
   }

@@ -60,6 +60,8 @@ export interface ChatArgs extends RunArgs {
   readonly command: 'chat';
   /** The first message to the model. */
   readonly prompt?: string | undefined;
+  /** True if the command line has a prompt without text, such as an empty variable of a script. */
+  readonly hasEmptyPrompt?: boolean | undefined;
 }
 
 /** The values of `--stream`. */
