@@ -97,7 +97,7 @@ async function startRun(
   const onSilence = () => void notes.write(waitingMessage).catch(() => {});
   const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
-  const input = createRunInput({ args, piped, cwd });
+  const input = await createRunInput({ args, piped, cwd, home: options.env['HOME'] });
   const found = await sessionFor(log, args.session, cwd);
   const session = found?.id;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
