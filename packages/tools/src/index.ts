@@ -20,6 +20,7 @@ export {
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
+export { type FileKind, fileKind } from './files/file-kind.ts';
 export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { applyPatchTool } from './files/patch-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';

@@ -19,6 +19,7 @@ import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
 import { Conversation } from './session/conversation.ts';
 import { ReplaySession } from './session/replay-session.ts';
+import { UserCommands } from './session/user-commands.ts';
 import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
 
 interface ChatAppOptions {
@@ -69,6 +70,7 @@ export class ChatApp implements CommandContext {
   readonly #ids: Ids;
   readonly #questions: OpenQuestions;
   readonly #previews: ChangePreviews;
+  readonly #commands: UserCommands;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
@@ -96,6 +98,7 @@ export class ChatApp implements CommandContext {
         this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
       () => this.display.requestDraw(),
     );
+    this.#commands = new UserCommands({ built: () => this.#built, print: this.print });
     this.#built.setQuestionHandler(this.#questions.ask);
     this.#conversation = this.#newConversation(session);
     this.dialogs = this.#newDialogController();
@@ -123,7 +126,7 @@ export class ChatApp implements CommandContext {
   }
 
   get isBusy(): boolean {
-    return this.#replay !== undefined || this.#conversation.isBusy;
+    return this.#replay !== undefined || this.#commands.isRunning || this.#conversation.isBusy;
   }
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);
@@ -182,10 +185,16 @@ export class ChatApp implements CommandContext {
   readonly submit = (text: string): void => {
     // A new message ends a replay.
     this.#replay?.stop();
-    this.#runInBackground(
-      isCommand(text) ? runSlashCommand(this, text) : this.#conversation.send(text),
-    );
+    this.#runInBackground(this.#perform(text));
   };
+
+  async #perform(text: string): Promise<void> {
+    const command = /^!(?!!)([\s\S]+)$/.exec(text.trim())?.[1]?.trim();
+    if (command !== undefined) await this.#commands.run(command);
+    else if (isCommand(text)) await runSlashCommand(this, text);
+    else await this.#conversation.send(text);
+    this.display.requestDraw();
+  }
 
   /** Handles Alt-Enter during a run: queues a message. */
   readonly queue = (text: string): void => {
@@ -197,6 +206,7 @@ export class ChatApp implements CommandContext {
   readonly stop = (): void => {
     if (this.#replay !== undefined) return this.#replay.stop();
     this.#questions.dismissAll();
+    this.#commands.stop();
     this.#runInBackground(this.#conversation.stop());
   };
 
@@ -283,6 +293,7 @@ export class ChatApp implements CommandContext {
     this.#cancelSecondCtrlC?.();
     this.#cancelSecondEsc?.();
     this.#replay?.stop();
+    this.#commands.stop();
     this.dialogs.close();
     this.#questions.dismissAll();
     await this.#conversation.close();
@@ -295,9 +306,11 @@ export class ChatApp implements CommandContext {
   }
 
   #newConversation(session: SessionId): Conversation {
-    const { log, cwd, clock } = this.#options;
+    const { log, cwd, clock, env } = this.#options;
     const conversation: Conversation = new Conversation({
       ...{ log, session, cwd, clock, built: () => this.#built },
+      home: env['HOME'],
+      takeOutputs: () => this.#commands.takeOutputs(),
       newKey: () => this.#ids.execution(),
       print: (blocks) => this.display.print(blocks),
       onChange: () => this.display.requestDraw(),

@@ -177,7 +177,9 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
         if (options.isNew) await assertMissing(openRoot, place);
-        return writeFile(openRoot, place, bytes, { ...options, ...(await record(place, bytes)) });
+        const recorded = await record(place, bytes);
+        const expected = options.expected ?? recorded.expected;
+        return writeFile(openRoot, place, bytes, { ...options, ...recorded, expected });
       });
     },
     remove: async (path, { signal } = {}) => {

@@ -27,6 +27,8 @@ export interface WriteOptions {
   readonly isNew?: boolean | undefined;
   /** The permission bits that the file gets. Default: those of the replaced file, or the system's. */
   readonly mode?: number | undefined;
+  /** The content that the file must have. The write fails if it has another one. Default: any. */
+  readonly expected?: FileVersion | undefined;
 }
 
 /** The result of a write. */
@@ -34,10 +36,6 @@ export interface WriteResult {
   readonly place: ResolvedPath;
   /** Whether the file did not exist before. */
   readonly isNew: boolean;
-}
-
-interface WriteFileOptions extends WriteOptions {
-  readonly expected?: FileVersion | undefined;
 }
 
 const maxAttempts = 20;
@@ -51,7 +49,7 @@ export async function writeFile(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  options: WriteFileOptions,
+  options: WriteOptions,
 ): Promise<WriteResult> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -72,7 +70,7 @@ async function writeOnce(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  { expected, ...options }: WriteFileOptions,
+  { expected, ...options }: WriteOptions,
 ): Promise<WriteResult> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
