@@ -87,6 +87,8 @@ export const ScreenIcon = icon(
     <path d="M6 13.5h4" />
   </>,
 );
+export const RoomyIcon = icon(<path d="M2.5 3.5h11M2.5 12.5h11M2.5 8h11" />);
+export const CompactIcon = icon(<path d="M2.5 4.25h11M2.5 6.75h11M2.5 9.25h11M2.5 11.75h11" />);
 export const HelpIcon = icon(
   <>
     <circle cx="8" cy="8" r="5.5" />
@@ -110,11 +112,12 @@ export const FileIcon = icon(
 );
 export const HandoffIcon = icon(<path d="M2.5 5.5h10M9.5 2.5l3 3-3 3M13.5 11h-8" />);
 
+/** The mark: water that falls down the steps of a race. The lowest step is live. */
 export function Logo({ size = 22 }: { readonly size?: number }) {
   return (
     <svg className="logo" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
-      <rect width="32" height="32" rx="8" />
-      <path d="M6 12q5-4.5 10 0t10 0M6 20q5-4.5 10 0t10 0" />
+      <path d="M3 7.5h9.5v8.5h8" />
+      <path d="M20.5 16v8.5H29" />
     </svg>
   );
 }
