@@ -9,6 +9,7 @@ import { shareToken } from './app/token-sharing.ts';
 import './design/fonts.css';
 import './design/tokens.css';
 import './design/base.css';
+import './design/race.css';
 
 applyAppearance();
 shareToken();

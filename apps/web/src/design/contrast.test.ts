@@ -118,6 +118,8 @@ test('text keeps its contrast while the pointer is over it or presses it', () =>
 });
 
 test('the outlines of fields and the marks of charts have a contrast of 3', () => {
-  expect(lowPairs(pairs(['line-field', ...series], ['surface', 'raised']), 3)).toEqual([]);
+  expect(lowPairs(pairs(['line-field', 'warn-mark', ...series], ['surface', 'raised']), 3)).toEqual(
+    [],
+  );
   expect(lowPairs(pairs(['accent'], layers), 3)).toEqual([]);
 });
