@@ -1,6 +1,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Button } from '../../design/button.tsx';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { LiveSource } from '../state/live-source.ts';
 import { useConnection } from '../state/use-live.ts';
 import { drafts } from './draft.ts';
@@ -13,10 +14,15 @@ export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
 }
 
+const selectReceived = ({ facts }: ChatSource) => facts.received;
+
 /** Shows unsent messages at the end of the conversation until the log contains them. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
-  const messages = useOutgoingMessages(live.id);
+  const outgoing = useOutgoingMessages(live.id);
+  const received = useSourceValue(live, selectReceived);
+  // The stream can contain a message before the server answers the request that sent it.
+  const messages = outgoing.filter(({ key }) => !received.includes(key));
   const isLive = useConnection(live).state === 'live';
   useEffect(() => {
     if (isLive) outbox.retryUnanswered(live.id);
