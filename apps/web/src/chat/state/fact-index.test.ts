@@ -25,14 +25,6 @@ test('a message is queued until the agent reads it', () => {
   expect(index.queued).toEqual([{ key: 'b', when: 'steer', text: 'Two' }]);
 });
 
-test('the log contains a message, also after the agent has read it', () => {
-  const index = indexOf([
-    ...[queued('command:a', 'One'), queued('command:b', 'Two')],
-    factDraft({ type: 'command_consumed', key: 'command:a' }),
-  ]);
-  expect(index.received).toEqual(['a', 'b']);
-});
-
 test('a call has the facts of all its events', () => {
   const call = { toolCallId: toolCallId('t'), name: 'run' };
   const execution = { ...call, executionId: executionId('e') };

@@ -3,8 +3,6 @@ import { type Notice, noticeOf } from './notice.ts';
 
 /** The number of latest items that are kept. No attempt has more items. */
 const maxItems = 64;
-/** The number of latest messages whose keys are kept. The outbox holds no more messages than this. */
-const maxReceived = 100;
 
 /**
  * Collects facts that the fold of the content does not keep: calls, notices, queued messages and
@@ -15,7 +13,6 @@ export class FactIndex {
   #calls = new Map<string, CallFacts>();
   #notices: readonly Notice[] = [];
   #queued: readonly QueuedMessage[] = [];
-  #received: readonly string[] = [];
   #runStartedAt: number | undefined;
   #lastStop: Stop | undefined;
   /** The latest items. They are used to place a notice about a superseded attempt. */
@@ -28,14 +25,6 @@ export class FactIndex {
   /** Messages that the agent has not read yet, in order. */
   get queued(): readonly QueuedMessage[] {
     return this.#queued;
-  }
-
-  /**
-   * The idempotency keys of the latest messages that the log contains, also of those that the agent has
-   * read. The server adds `command:` to a key.
-   */
-  get received(): readonly string[] {
-    return this.#received;
   }
 
   /** The time at which the run started. Undefined if no run is in progress. */
@@ -106,10 +95,6 @@ export class FactIndex {
       const message = queuedMessage(event.key, event.command);
       if (message === undefined) return false;
       this.#queued = [...this.#queued, message];
-      this.#received = [
-        ...this.#received.slice(1 - maxReceived),
-        event.key.replace(/^command:/, ''),
-      ];
       return true;
     }
     if (event.type !== 'command_consumed') return false;
