@@ -24,26 +24,36 @@ export interface ChatFootProps {
   readonly onSent: () => void;
 }
 
-/** The bottom of the chat: approval requests, queued messages, activity and the message field. */
+/**
+ * The bottom of the chat: approval requests, queued messages, activity and the message field. Requests
+ * and queued messages are in a row of their own. Only the conversation gets smaller when they appear,
+ * and the message field keeps its place.
+ */
 export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
   const hasEnded = useHasEnded(live) && !isPast;
   const isOffline = useIsOffline(live) && !isPast;
   return (
-    <div className="chat-foot">
-      <div className="chat-foot-main">
-        <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
-        <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
-        {isPast ? (
-          <div className="past">
-            <span>You are viewing an earlier moment.</span>
-            <Button onClick={onBackToNow}>Back to now</Button>
-          </div>
-        ) : (
-          <LiveComposer live={live} onSent={onSent} />
-        )}
+    <>
+      <div className="chat-dock">
+        <div className="chat-foot-main">
+          <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
+          <QueueView source={source} canWithdraw={!isPast} />
+        </div>
       </div>
-    </div>
+      <div className="chat-foot">
+        <div className="chat-foot-main">
+          <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
+          {isPast ? (
+            <div className="past">
+              <span>You are viewing an earlier moment.</span>
+              <Button onClick={onBackToNow}>Back to now</Button>
+            </div>
+          ) : (
+            <LiveComposer live={live} onSent={onSent} />
+          )}
+        </div>
+      </div>
+    </>
   );
 }
 
@@ -79,7 +89,8 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   const agents = useListedTask(live.id)?.agents;
   const agent = agents?.[0];
   const reason = closedText(useConnection(live), row?.status) ?? readOnlyText(agents);
-  const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
+  // Most agents can be steered. The buttons do not move when the list of sessions confirms it.
+  const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);

@@ -3,6 +3,7 @@ import { Link } from '../app/route.tsx';
 import { statusBadge, taskTitle, waitingText } from '../app/task-text.ts';
 import { Button } from '../design/button.tsx';
 import { BranchIcon } from '../design/icons.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { dayOrTime, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
 import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
@@ -47,6 +48,11 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
+      )}
+      {!isLoaded && tasks.length === 0 && (
+        <div className="task-list-wait">
+          <Skeleton label="Loading the sessions" bars={['middle', 'short', 'full', 'short']} />
+        </div>
       )}
       {isLoaded && tasks.length === 0 && (
         <p className="task-list-empty">No sessions yet. Send a message to an agent to start one.</p>
