@@ -12,7 +12,6 @@ import {
   ScreenIcon,
   SunIcon,
 } from '../design/icons.tsx';
-import { hasAllTasks } from '../server/directory.ts';
 import { TaskList } from './task-list.tsx';
 import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
@@ -29,8 +28,7 @@ const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as con
 /** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
-  const directoryState = useDirectory();
-  const { tasks, isLoaded, hasMore } = directoryState;
+  const { tasks, isLoaded, hasMore } = useDirectory();
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const [theme, nextTheme] = useTheme();
@@ -66,7 +64,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         hasMore={hasMore}
         current={route.page === 'task' ? route.id : undefined}
         onLoadMore={more}
-        find={hasAllTasks(directoryState) ? undefined : find}
+        find={find}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>
