@@ -19,26 +19,31 @@ export interface ChatFootProps {
   readonly live: LiveSource;
   readonly source: ChatSource;
   readonly isPast: boolean;
+  /** True if the user may only read. Default: false. */
+  readonly isReadOnly?: boolean | undefined;
   readonly onBackToNow: () => void;
   /** Called after the user sent a message. */
   readonly onSent: () => void;
 }
 
 /** The bottom of the chat: approval requests, queued messages, activity and the message field. */
-export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
+export function ChatFoot(props: ChatFootProps) {
+  const { live, source, isPast, isReadOnly = false, onBackToNow, onSent } = props;
   const hasEnded = useHasEnded(live) && !isPast;
   const isOffline = useIsOffline(live) && !isPast;
   return (
     <div className="chat-foot">
       <div className="chat-foot-main">
-        <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
-        <QueueView source={source} canWithdraw={!isPast} />
+        <ApprovalDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
+        <QueueView source={source} canWithdraw={!isPast && !isReadOnly} />
         <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
         {isPast ? (
           <div className="past">
             <span>You are viewing an earlier moment.</span>
             <Button onClick={onBackToNow}>Back to now</Button>
           </div>
+        ) : isReadOnly ? (
+          <p className="past">You can read this session, but not write in it.</p>
         ) : (
           <LiveComposer live={live} onSent={onSent} />
         )}

@@ -116,6 +116,7 @@ export const TrashIcon = icon(<path d="M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-
 export const SelectIcon = icon(
   <path d="M2.5 4.5 4 6l2.5-3M2.5 11 4 12.5 6.5 9.5M9 4.5h5M9 11h5" />,
 );
+export const ShareIcon = icon(<path d="M8 10V2.5M5 5l3-3 3 3M3.5 8v5.5h9V8" />);
 export const FileIcon = icon(
   <>
     <path d="M4 2.5h5l3 3v8H4Z" />

@@ -1,5 +1,5 @@
 import { useCallback } from 'react';
-import { useApp, useDirectory } from '../app/app-context.ts';
+import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
 import { Link, type Route } from '../app/route.tsx';
 import { useTheme } from '../app/theme.ts';
 import { IconButton } from '../design/button.tsx';
@@ -31,6 +31,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { tasks, isLoaded, hasMore } = useDirectory();
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
+  const { isReadOnly } = useAccess();
   const [theme, nextTheme] = useTheme();
   const ThemeIcon = themeIcons[theme];
   return (
@@ -65,6 +66,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         current={route.page === 'task' ? route.id : undefined}
         onLoadMore={more}
         find={find}
+        isReadOnly={isReadOnly}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>

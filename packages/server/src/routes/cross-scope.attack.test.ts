@@ -64,6 +64,9 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
       expect((await server.send(token, operation, others)).status).toBe(401);
     });
 
+    // This operation describes the caller and names nothing of others.
+    if (operation.name === 'GET /access') return;
+
     test.each([
       ['another agent', 'agent'],
       ['another agent, requested by name', 'agentName'],
