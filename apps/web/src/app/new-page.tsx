@@ -80,7 +80,7 @@ async function startSession(
 ) {
   writeStored(sharedStorage, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
-  await setTaskTitle(api, { id, task_metadata: null }, text);
+  await setTaskTitle(api, id, text);
   if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
   // If the user has opened another page meanwhile, that page stays open.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });

@@ -7,6 +7,7 @@ import { agentRpcRoutes } from './rpc/agent-rpc.ts';
 import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
+import { statisticsRoutes } from './statistics.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -22,6 +23,7 @@ const routes: readonly Route[] = [
   ...stateRoutes,
   ...spanRoutes,
   ...trackerRoutes,
+  ...statisticsRoutes,
   ...tokenRoutes,
   ...chatRoutes,
   ...healthRoutes,
