@@ -102,6 +102,9 @@ export const GridIcon = icon(
     <rect x="9" y="9" width="4.5" height="4.5" rx="1" />
   </>,
 );
+export const ClipIcon = icon(
+  <path d="m13 7.5-5.2 5.2a3 3 0 0 1-4.3-4.3l5.4-5.3a2 2 0 0 1 2.9 2.8l-5.3 5.3a1 1 0 0 1-1.5-1.4l4.8-4.8" />,
+);
 export const FileIcon = icon(
   <>
     <path d="M4 2.5h5l3 3v8H4Z" />

@@ -32,6 +32,8 @@ function answer(
   const message = textOf(request.items[at]?.parts ?? []);
   const steps = request.items.slice(at + 1).filter(({ kind }) => kind === 'tool').length;
   const call = (name: string, input: JsonObject) => toolCallPart(ids.toolCall(), name, input);
+  const files = request.items[at]?.parts.flatMap(fileLine) ?? [];
+  if (files.length > 0 && steps === 0) return respond([`I got:\n\n${files.join('\n')}\n`]);
   const [verb = '', argument = ''] = message.toLowerCase().split(/\s+/);
   switch (verb) {
     case 'tools':
@@ -75,6 +77,12 @@ function thought(text: string): Part {
 
 function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ');
+}
+
+/** Describes a file that reached the model. */
+function fileLine(part: Part): string | [] {
+  if (part.kind !== 'file' || part.source.type !== 'bytes') return [];
+  return `- ${part.name} (${part.mimeType}, ${part.source.bytes.length} bytes)`;
 }
 
 type Call = (name: string, input: JsonObject) => Part;

@@ -1,5 +1,6 @@
+import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
-import { memo } from 'react';
+import { lazy, memo, Suspense } from 'react';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
 import { PartView } from './part-view.tsx';
 import './item-view.css';
@@ -8,6 +9,11 @@ import { EditIcon, RetryIcon } from '../../design/icons.tsx';
 import { clockTime, TimeText } from '../../design/time.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { BranchSwitch, useItemActions } from '../branch/branch-switch.tsx';
+import { attachmentsIn } from '../composer/outbox.ts';
+
+const AttachmentNames = lazy(async () => ({
+  default: (await import('../composer/file-chips.tsx')).AttachmentNames,
+}));
 
 export interface ItemViewProps {
   readonly source: ChatSource;
@@ -68,12 +74,18 @@ function Aside({ source, item, title, isUnfolded }: AsideProps) {
 /** A message of the user. */
 function UserItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
   const actions = useItemActions();
+  const unreadFiles = namedFiles(source, item);
   return (
     <article className="item" data-kind="user" aria-label="Your message">
       <div className="user-bubble">
         {item.partIds.map((id) => (
           <PartView key={id} source={source} id={id} />
         ))}
+        {unreadFiles.length > 0 && (
+          <Suspense fallback={null}>
+            <AttachmentNames files={unreadFiles} />
+          </Suspense>
+        )}
       </div>
       <footer className="item-foot">
         <BranchSwitch itemId={item.id} />
@@ -132,6 +144,16 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
       )}
     </article>
   );
+}
+
+/**
+ * Returns the files that a message names without containing them. Messages to handlers have such
+ * files. The message of an agent loop has a part for each file, which shows its content.
+ */
+function namedFiles(source: ChatSource, { partIds }: ItemHead): readonly Attachment[] {
+  const parts = partIds.map((id) => source.part(id));
+  if (parts.some((part) => part?.kind === 'file' || part?.kind === 'media')) return [];
+  return parts.flatMap((part) => attachmentsIn(part?.metadata?.['attachments']));
 }
 
 /** Returns the text of an item, without reasoning and tool calls. */
