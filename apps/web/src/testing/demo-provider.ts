@@ -8,7 +8,7 @@ export interface DemoProviderOptions {
 }
 
 /**
- * Creates a model that follows the first word of the message: `tools`, `ask`, `draw`, `long 500`,
+ * Creates a model that follows the first word of the message: `tools`, `many`, `ask`, `draw`, `long 500`,
  * `flaky`, `fail` or `code`. All other messages get the essay as their answer.
  */
 export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
@@ -38,6 +38,8 @@ function answer(
   switch (verb) {
     case 'tools':
       return respond(toolsStep(steps, call));
+    case 'many':
+      return respond(manyStep(steps, call));
     case 'ask':
       return respond(askStep(steps, call));
     case 'draw':
@@ -101,6 +103,17 @@ function toolsStep(step: number, call: Call): readonly (Part | string)[] {
       call('patch', { path: 'src/fold.ts' }),
     ];
   return ['Done: a duplicate record now has no effect, and the tests pass.\n'];
+}
+
+function manyStep(step: number, call: Call): readonly (Part | string)[] {
+  if (step > 0) return ['I read everything, and one edit failed.\n'];
+  const paths = ['fold.ts', 'apply.ts', 'log.ts', 'lease.ts'];
+  return [
+    'I look at the code first.\n',
+    ...paths.map((name) => call('read', { path: `src/${name}`, from: 1, to: 40 })),
+    call('patch', { path: 'src/none.ts' }),
+    call('run', { command: 'npm test', timeout_ms: 60_000 }),
+  ];
 }
 
 function askStep(step: number, call: Call): readonly (Part | string)[] {

@@ -3,6 +3,7 @@ import type { ItemId } from '@millrace/core';
 import { lazy, memo, Suspense } from 'react';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
 import { PartView } from './part-view.tsx';
+import { groupParts, ToolGroup } from './tool-group.tsx';
 import './item-view.css';
 import { IconButton } from '../../design/button.tsx';
 import { EditIcon, RetryIcon } from '../../design/icons.tsx';
@@ -121,9 +122,13 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
       aria-busy={item.isOpen}
     >
       <div className="item-parts">
-        {item.partIds.map((id) => (
-          <PartView key={id} source={source} id={id} />
-        ))}
+        {groupParts(source, item.partIds).map((part) =>
+          typeof part === 'string' ? (
+            <PartView key={part} source={source} id={part} />
+          ) : (
+            <ToolGroup key={part[0]} source={source} ids={part} />
+          ),
+        )}
       </div>
       {text !== '' && (
         <footer className="item-foot">
