@@ -1,6 +1,7 @@
 import { memo, useState } from 'react';
 import { Link } from '../app/route.tsx';
 import { statusBadge, taskTitle, waitingText } from '../app/task-text.ts';
+import { conversationsOf } from '../chat/branch/branch-tree.ts';
 import { Button } from '../design/button.tsx';
 import { BranchIcon } from '../design/icons.tsx';
 import { dayOrTime, TimeText } from '../design/time.tsx';
@@ -28,7 +29,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
   const found = useTaskSearch(find, query, tasks);
   const shown =
     query === ''
-      ? tasks
+      ? conversationsOf(tasks, (task) => rankOf(task, current))
       : mergeTasks(tasks, found.tasks).filter((task) => searchableText(task).includes(query));
   const waiting = tasks.filter((task) => task.awaits_approval === true).length;
   return (
@@ -71,6 +72,11 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
     </div>
   );
 });
+
+/** Returns which branch of a conversation the list shows: the open one, or one that asks a question. */
+function rankOf({ id, awaits_approval }: ListedTask, current: string | undefined): number {
+  return id === current ? 2 : awaits_approval === true ? 1 : 0;
+}
 
 /** The server's limit for a search text. */
 const maxLength = 256;
