@@ -109,8 +109,9 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
-      onSend={async (text, when) => {
-        if (!outbox.add(live.id, text, when)) throw new Error(outboxFullText);
+      onSend={async ({ text, when, upload }) => {
+        const attachments = await upload(live.id);
+        if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText);
         onSent();
       }}
     />

@@ -118,6 +118,9 @@ export const SelectIcon = icon(
   <path d="M2.5 4.5 4 6l2.5-3M2.5 11 4 12.5 6.5 9.5M9 4.5h5M9 11h5" />,
 );
 export const ShareIcon = icon(<path d="M8 10V2.5M5 5l3-3 3 3M3.5 8v5.5h9V8" />);
+export const ClipIcon = icon(
+  <path d="m13 7.5-5.2 5.2a3 3 0 0 1-4.3-4.3l5.4-5.3a2 2 0 0 1 2.9 2.8l-5.3 5.3a1 1 0 0 1-1.5-1.4l4.8-4.8" />,
+);
 export const FileIcon = icon(
   <>
     <path d="M4 2.5h5l3 3v8H4Z" />
