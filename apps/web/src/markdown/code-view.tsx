@@ -5,7 +5,7 @@ import { CsvView, readCsv } from './csv-view.tsx';
 import { type FrameKind, FrameView } from './frame-view.tsx';
 import { GrowingListView } from './growing-list.tsx';
 import type { CodePiece } from './highlight.ts';
-import type { CodeNode } from './markdown-tree.ts';
+import type { CodeNode } from './markdown-node.ts';
 import { useHighlight } from './use-highlight.ts';
 
 interface CodeViewProps {

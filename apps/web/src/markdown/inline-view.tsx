@@ -6,6 +6,7 @@ import {
   safeLink,
 } from '@millrace/markdown';
 import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
+import { FootnoteReference } from './footnote-view.tsx';
 import { MathView } from './math-view.tsx';
 
 /** Renders the text of a block. HTML in the source is shown as text. */
@@ -40,6 +41,9 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
         break;
       case 'math':
         children.push(<MathView key={children.length} {...token} />);
+        break;
+      case 'footnote':
+        children.push(<FootnoteReference key={children.length} {...token} />);
         break;
       case 'break':
         if (token.isHard) children.push(<br key={children.length} />);

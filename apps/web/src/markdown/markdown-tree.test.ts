@@ -8,7 +8,8 @@ import {
   wordsOf,
 } from '../../../../packages/markdown/src/testing/random-markdown.ts';
 import type { GrowingList } from './growing-list.tsx';
-import { type MarkdownNode, MarkdownTree } from './markdown-tree.ts';
+import type { MarkdownNode } from './markdown-node.ts';
+import { MarkdownTree } from './markdown-tree.ts';
 
 const piece = fc.constantFrom(
   ...[
@@ -71,6 +72,7 @@ function textOfNode(node: MarkdownNode): string {
     case 'rule':
       return '';
     case 'quote':
+    case 'footnote':
       return textOf(node.children);
     case 'list':
       return [...node.items].map(({ children }) => textOf(children)).join('\n');

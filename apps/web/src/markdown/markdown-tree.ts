@@ -1,60 +1,7 @@
 import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@millrace/markdown';
+import { FootnoteStore } from './footnote-store.ts';
 import { GrowingList } from './growing-list.tsx';
-
-/** A part of a document. It stays the same object while it does not change. */
-export type MarkdownNode =
-  | { readonly kind: 'heading'; readonly level: number; readonly text: string }
-  | ParagraphNode
-  | TableNode
-  | CodeNode
-  | { readonly kind: 'html'; readonly pieces: GrowingList<string> }
-  | { readonly kind: 'rule' }
-  | { readonly kind: 'quote'; readonly id: number; readonly children: GrowingList<MarkdownNode> }
-  | ListNode;
-
-export interface ParagraphNode {
-  readonly kind: 'paragraph';
-  readonly text: string;
-  /** True for the first text of a list item. It has no element of its own. */
-  readonly isItemText: boolean;
-  /** True if this node continues the previous one. A very long paragraph is parsed in pieces. */
-  readonly isRest: boolean;
-}
-
-export interface TableNode {
-  readonly kind: 'table';
-  /** The source lines that define the columns: the titles and the line below them. */
-  readonly head: string;
-  readonly under: string;
-  /** The rows. A long table arrives in several parts. */
-  readonly parts: GrowingList<readonly string[]>;
-}
-
-export interface CodeNode {
-  readonly kind: 'code';
-  readonly info: string;
-  /** The code is the concatenation of the pieces. */
-  readonly pieces: GrowingList<string>;
-  /** False while more code can follow. */
-  readonly isDone: boolean;
-}
-
-export interface ListNode {
-  readonly kind: 'list';
-  readonly id: number;
-  /** The number of the first item. Undefined if the list has bullets. */
-  readonly start: number | undefined;
-  readonly items: GrowingList<ListItem>;
-}
-
-export interface ListItem {
-  readonly id: number;
-  /** True if the box of a task is checked. Undefined if the item is not a task. */
-  readonly isChecked: boolean | undefined;
-  /** True if an empty line separates the item from the previous one. */
-  readonly isApart: boolean;
-  readonly children: GrowingList<MarkdownNode>;
-}
+import type { ListItem, MarkdownNode } from './markdown-node.ts';
 
 /** The number of characters before new text that are compared with the previous text. */
 const seam = 256;
@@ -71,6 +18,8 @@ export class MarkdownTree {
   /** The nodes of all finished blocks. */
   #finished = new GrowingList<MarkdownNode>();
   #nodes = this.#finished;
+  /** The footnotes of the text so far. */
+  readonly footnotes = new FootnoteStore();
 
   constructor(onWork?: OnWork) {
     this.#onWork = onWork;
@@ -85,7 +34,7 @@ export class MarkdownTree {
     this.#text = text;
     this.#isWhole = isWhole;
     this.#finished = (isWhole ? this.#stream.end() : this.#stream.take()).reduce(
-      (nodes, block) => withBlock(nodes, block),
+      (nodes, block) => this.#withBlock(nodes, block),
       this.#finished,
     );
     this.#nodes = isWhole ? this.#finished : this.#withOpenBlocks();
@@ -107,12 +56,19 @@ export class MarkdownTree {
     this.#stream = new MarkdownStream(this.#onWork);
     this.#text = '';
     this.#finished = new GrowingList();
+    this.footnotes.clear();
   }
 
   #withOpenBlocks(): GrowingList<MarkdownNode> {
     return this.#stream.steadyTail
       .filter(({ kind }) => kind !== 'code_close')
-      .reduce((nodes, block) => withBlock(nodes, block), this.#finished);
+      .reduce((nodes, block) => this.#withBlock(nodes, block), this.#finished);
+  }
+
+  #withBlock(nodes: GrowingList<MarkdownNode>, block: Block): GrowingList<MarkdownNode> {
+    const grown = withBlock(nodes, block);
+    if (grown.last?.kind === 'footnote') this.footnotes.add(grown.last);
+    return grown;
   }
 }
 
@@ -132,6 +88,13 @@ function withBlock(
       const children = withBlock(same?.children ?? new GrowingList(), block, depth + 1);
       const quote: MarkdownNode = { kind: 'quote', id: container.id, children };
       return same ? nodes.replaceLast(quote) : nodes.append(quote);
+    }
+    case 'footnote': {
+      const same = last?.kind === 'footnote' && last.id === container.id ? last : undefined;
+      const children = withBlock(same?.children ?? new GrowingList(), block, depth + 1);
+      const { id, label } = container;
+      const footnote: MarkdownNode = { kind: 'footnote', id, label, children };
+      return same ? nodes.replaceLast(footnote) : nodes.append(footnote);
     }
     case 'item': {
       const same = last?.kind === 'list' && last.id === container.list ? last : undefined;

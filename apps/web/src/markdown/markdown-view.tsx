@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import { useEffect, useId, useMemo, useState } from 'react';
+import { FootnoteContext } from './footnote-view.tsx';
 import { MarkdownTree } from './markdown-tree.ts';
 import { NodesView } from './node-view.tsx';
 import './markdown.css';
@@ -12,9 +13,16 @@ interface MarkdownViewProps {
 /** Renders untrusted Markdown. HTML in the text never becomes HTML of the page. */
 export function MarkdownView({ text, isOpen }: MarkdownViewProps) {
   const [tree] = useState(() => new MarkdownTree());
+  const { footnotes } = tree;
+  const prefix = useId();
+  const scope = useMemo(() => ({ footnotes, prefix, isOpen }), [footnotes, prefix, isOpen]);
+  const nodes = tree.read(text, !isOpen);
+  useEffect(() => footnotes.publish());
   return (
-    <div className="markdown" data-open={isOpen || undefined}>
-      <NodesView nodes={tree.read(text, !isOpen)} />
-    </div>
+    <FootnoteContext value={scope}>
+      <div className="markdown" data-open={isOpen || undefined}>
+        <NodesView nodes={nodes} />
+      </div>
+    </FootnoteContext>
   );
 }

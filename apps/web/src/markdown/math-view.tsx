@@ -1,6 +1,6 @@
 import type { MathToken } from '@millrace/markdown';
 import { useEffect, useRef, useState } from 'react';
-import type { CodeNode } from './markdown-tree.ts';
+import type { CodeNode } from './markdown-node.ts';
 
 type Render = typeof import('./render-math.ts').renderMath;
 

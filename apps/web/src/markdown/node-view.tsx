@@ -1,8 +1,9 @@
 import { memo } from 'react';
 import { CodeBlockView } from './code-view.tsx';
+import { FootnoteView } from './footnote-view.tsx';
 import { type GrowingList, GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-tree.ts';
+import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-node.ts';
 import { MathBlock } from './math-view.tsx';
 import { TableView } from './table-view.tsx';
 
@@ -34,6 +35,12 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
         <blockquote dir="auto">
           <NodesView nodes={node.children} />
         </blockquote>
+      );
+    case 'footnote':
+      return (
+        <FootnoteView node={node}>
+          <NodesView nodes={node.children} />
+        </FootnoteView>
       );
     case 'html':
       return (

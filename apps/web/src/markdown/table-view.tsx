@@ -2,7 +2,7 @@ import { type Alignment, type TableHead, tableHead, tableRow } from '@millrace/m
 import { memo, useCallback, useMemo } from 'react';
 import { GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { TableNode } from './markdown-tree.ts';
+import type { TableNode } from './markdown-node.ts';
 
 /** Renders a table. Rows that did not change are not rendered again. */
 export function TableView({ node: { head, under, parts } }: { readonly node: TableNode }) {
