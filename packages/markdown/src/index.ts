@@ -14,6 +14,7 @@ export {
   tableRow,
   taskOf,
 } from './block.ts';
+export { decodeEntities } from './entity.ts';
 export type { FootnoteToken, InlineToken, Mark, MathToken } from './inline-token.ts';
 export { hidesAddress, safeLink, showsAddress } from './links.ts';
 export { MarkdownStream } from './markdown-stream.ts';

@@ -9,8 +9,20 @@ export type MarkdownNode =
   | { readonly kind: 'html'; readonly pieces: GrowingList<string> }
   | { readonly kind: 'rule' }
   | { readonly kind: 'quote'; readonly id: number; readonly children: GrowingList<MarkdownNode> }
+  | DetailsNode
   | FootnoteNode
   | ListNode;
+
+/** Blocks that the source encloses in `<details>` and `</details>`. */
+export interface DetailsNode {
+  readonly kind: 'details';
+  readonly summary: string;
+  /** True if the blocks are visible at first. */
+  readonly isOpen: boolean;
+  /** True after the closing tag. Later blocks are then outside. */
+  readonly isClosed: boolean;
+  readonly children: GrowingList<MarkdownNode>;
+}
 
 /** The text of a footnote. It is shown where the source has it. */
 export interface FootnoteNode {

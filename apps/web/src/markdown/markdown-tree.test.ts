@@ -71,6 +71,8 @@ function textOfNode(node: MarkdownNode): string {
       return [...node.pieces].join('');
     case 'rule':
       return '';
+    case 'details':
+      return [node.summary, textOf(node.children)].join('\n');
     case 'quote':
     case 'footnote':
       return textOf(node.children);

@@ -1,7 +1,7 @@
 import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@millrace/markdown';
 import { FootnoteStore } from './footnote-store.ts';
 import { GrowingList } from './growing-list.tsx';
-import type { ListItem, MarkdownNode } from './markdown-node.ts';
+import type { DetailsNode, ListItem, MarkdownNode } from './markdown-node.ts';
 
 /** The number of characters before new text that are compared with the previous text. */
 const seam = 256;
@@ -78,6 +78,14 @@ function withBlock(
   block: Block,
   depth = 0,
 ): GrowingList<MarkdownNode> {
+  return withinDetails(nodes, block, depth) ?? withContainer(nodes, block, depth);
+}
+
+function withContainer(
+  nodes: GrowingList<MarkdownNode>,
+  block: Block,
+  depth: number,
+): GrowingList<MarkdownNode> {
   const container = block.within[depth];
   const last = nodes.last;
   switch (container?.kind) {
@@ -105,6 +113,46 @@ function withBlock(
       return nodes.append({ kind: 'list', id: container.list, start, items });
     }
   }
+}
+
+const detailsStart =
+  /^\s*<details(\s+open(?:="")?)?\s*>\s*(?:<summary>([\s\S]{0,2000}?)<\/summary>)?\s*$/i;
+const detailsEnd = /^\s*<\/details\s*>\s*$/i;
+
+/** Maximum number of nested details. Deeper tags are text. */
+const maxDetails = 8;
+const maxDetailsLines = 8;
+
+/**
+ * Adds a block to open details. Details start with an HTML block that contains only the opening tag and
+ * the summary. Returns undefined if the block is not in details.
+ */
+function withinDetails(
+  nodes: GrowingList<MarkdownNode>,
+  block: Block,
+  depth: number,
+  level = 0,
+): GrowingList<MarkdownNode> | undefined {
+  const { last } = nodes;
+  const isContinued = block.kind === 'html_line' && block.isRest;
+  const details =
+    last?.kind === 'html' && !isContinued && level < maxDetails ? detailsOf(last.pieces) : last;
+  if (details?.kind !== 'details' || details.isClosed) return undefined;
+  const inner = withinDetails(details.children, block, depth, level + 1);
+  const isHere = block.kind === 'html_line' && depth === block.within.length;
+  if (inner === undefined && isHere && detailsEnd.test(block.text))
+    return nodes.replaceLast({ ...details, isClosed: true });
+  const children = inner ?? withContainer(details.children, block, depth);
+  return nodes.replaceLast({ ...details, children });
+}
+
+/** Returns the details that an HTML block opens. Returns undefined if it contains anything else. */
+function detailsOf(pieces: GrowingList<string>): DetailsNode | undefined {
+  if (pieces.size > maxDetailsLines) return undefined;
+  const [start, open, summary = ''] = detailsStart.exec([...pieces].join('')) ?? [];
+  if (start === undefined) return undefined;
+  const children = new GrowingList<MarkdownNode>();
+  return { kind: 'details', summary, isOpen: open !== undefined, isClosed: false, children };
 }
 
 function withItem(

@@ -1,7 +1,10 @@
 import { renderToStaticMarkup } from 'react-dom/server';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
+import { loadExtras } from './extras.ts';
 import { MarkdownView } from './markdown-view.tsx';
+
+beforeAll(loadExtras);
 
 const html = (text: string) => renderToStaticMarkup(<MarkdownView text={text} isOpen={false} />);
 
@@ -42,7 +45,7 @@ test.each([
   ['[https://bank.example/login](https://evil.example)', '</a> (https://evil.example/)'],
   ['[*www.bank.example*](https://evil.example)', '</a> (https://evil.example/)'],
   ['[`bank.example`](https://evil.example)', '</a> (https://evil.example/)'],
-  ['![bank.example/](https://evil.example)', 'Picture: bank.example/</a>'],
+  ['![bank.example/](http://evil.example)', 'Picture: bank.example/</a>'],
   ['[https://bank.example](https://bank.example/)', 'https://bank.example</span></a></p>'],
   ['[our bank](https://bank.example/)', 'our bank</a></p>'],
 ])('18.83: attack: %s does not hide where it leads', (text, shown) => {
@@ -85,7 +88,7 @@ test.each([
   ['a\nb  \nc\\\nd', '<p dir="auto">a\nb<br/>c<br/>d</p>'],
   ['***a** b* ~~c~~', '<p dir="auto"><em><strong>a</strong> b</em> <del>c</del></p>'],
   ['# a\n---', '<h2 data-depth="1" dir="auto">a</h2><hr/>'],
-  ['<div>\n*a*\n</div>', '<p data-plain="true" dir="auto">&lt;div&gt;\n*a*\n&lt;/div&gt;</p>'],
+  ['<form>\n*a*\n</form>', '<p data-plain="true" dir="auto">&lt;form&gt;\n*a*\n&lt;/form&gt;</p>'],
   ['[a](/b)', '<p dir="auto"><span title="This link is not followed">a</span></p>'],
 ])('%j', (text, expected) => {
   expect(html(text)).toBe(`<div class="markdown">${expected}</div>`);
@@ -98,11 +101,11 @@ test('a table has aligned cells, and as many in each row as in its head', () => 
   );
 });
 
-test('a picture is a link, also inside of a link', () => {
-  expect(html('![a *b*](https://c.example)')).toContain(
-    'title="https://c.example/">Picture: a <em>b</em></a>',
+test('a picture without encryption is a link, and a picture inside of a link is text', () => {
+  expect(html('![a *b*](http://c.example)')).toContain(
+    'title="http://c.example/">Picture: a <em>b</em></a>',
   );
-  expect(html('![](https://c.example)')).toContain('>Picture: https://c.example</a>');
+  expect(html('![](http://c.example)')).toContain('>Picture: http://c.example</a>');
   const nested = html('[![a](https://b.example)](https://c.example)');
   expect(nested.match(/<a /g)).toHaveLength(1);
   expect(nested).toContain('<span>Picture: a</span></a>');

@@ -1,5 +1,6 @@
 import { memo } from 'react';
 import { CodeBlockView } from './code-view.tsx';
+import { richExtra } from './extras.ts';
 import { FootnoteView } from './footnote-view.tsx';
 import { type GrowingList, GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
@@ -42,16 +43,29 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
           <NodesView nodes={node.children} />
         </FootnoteView>
       );
-    case 'html':
+    case 'details':
       return (
-        <p data-plain dir="auto">
-          <GrowingListView list={node.pieces} render={renderText} />
-        </p>
+        <details open={node.isOpen} dir="auto">
+          <summary>{node.summary === '' ? 'Details' : <InlineView text={node.summary} />}</summary>
+          <NodesView nodes={node.children} />
+        </details>
       );
+    case 'html':
+      return <HtmlBlock pieces={node.pieces} />;
     case 'rule':
       return <hr />;
   }
 });
+
+function HtmlBlock({ pieces }: { readonly pieces: GrowingList<string> }) {
+  const HtmlView = richExtra.loaded?.HtmlView;
+  if (HtmlView !== undefined) return <HtmlView pieces={pieces} />;
+  return (
+    <p data-plain dir="auto">
+      <GrowingListView list={pieces} render={renderText} />
+    </p>
+  );
+}
 
 /** Returns true for a formula with lines of its own. It is shown as code until it is complete. */
 function isMath({ info, isDone }: CodeNode): boolean {

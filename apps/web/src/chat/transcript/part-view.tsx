@@ -1,6 +1,7 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
 import { memo, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
+import { BlobSource } from '../../markdown/blob-source.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
 import { MediaView } from '../content/media-view.tsx';
@@ -32,7 +33,9 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
       return part.mimeType === 'application/json' ? (
         <CodeView text={part.text} lang="json" isDone={!isOpen} />
       ) : (
-        <MarkdownView text={part.text} isOpen={isOpen} />
+        <BlobSource value={source}>
+          <MarkdownView text={part.text} isOpen={isOpen} />
+        </BlobSource>
       );
     case 'reasoning':
       return <ReasoningView source={source} id={id} part={part} isOpen={isOpen} />;

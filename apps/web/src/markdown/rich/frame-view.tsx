@@ -1,12 +1,15 @@
 import { useEffect, useRef, useState } from 'react';
-import { withBase } from '../server/base-path.ts';
+import { withBase } from '../../server/base-path.ts';
 
-/** What a frame shows: a document in HTML, or a diagram in the language of Mermaid. */
-export type FrameKind = 'document' | 'diagram';
+/** What a frame shows: a document in HTML, a diagram in the language of Mermaid, or a remote picture. */
+export type FrameKind = 'document' | 'diagram' | 'picture';
 
 interface FrameViewProps {
   readonly kind: FrameKind;
+  /** The source of the document or the diagram, or the address of the picture. */
   readonly text: string;
+  /** The name of the frame for screen readers. Default: what the frame shows. */
+  readonly title?: string | undefined;
   /** Called if the text is not a valid diagram, or if the frame cannot load. */
   readonly onFailed: () => void;
 }
@@ -15,12 +18,15 @@ interface FrameViewProps {
 const minHeight = 40;
 const maxHeight = 720;
 const documentHeight = 420;
+const pictureHeight = 254;
+
+const titles = { document: 'Preview of the document', diagram: 'Diagram', picture: 'Picture' };
 
 /**
  * Shows untrusted content in a frame. The sandbox gives the frame an origin of its own, so that its
  * scripts cannot read the page. The policy that the server sends with the frame allows no network.
  */
-export function FrameView({ kind, text, onFailed }: FrameViewProps) {
+export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [height, setHeight] = useState(() => startHeight(kind, text));
   useEffect(() => {
@@ -31,16 +37,18 @@ export function FrameView({ kind, text, onFailed }: FrameViewProps) {
       // The frame has an origin that no target can name.
       if (report.frame === 'ready') content.postMessage({ text, isDark: isDark() }, '*');
       if (report.frame === 'failed') onFailed();
-      if (report.frame === 'drawn') setHeight(keptHeight(text, report.height));
+      if (report.frame === 'drawn' && kind === 'diagram')
+        setHeight(keptHeight(text, report.height));
     };
     window.addEventListener('message', receive);
     return () => window.removeEventListener('message', receive);
-  }, [text, onFailed]);
+  }, [text, kind, onFailed]);
   return (
     <iframe
       ref={frame}
       className="preview-frame"
-      title={kind === 'document' ? 'Preview of the document' : 'Diagram'}
+      title={title}
+      data-kind={kind}
       src={withBase(`/frames/${kind}.html`)}
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
@@ -57,6 +65,7 @@ const heights = new Map<string, number>();
 const maxHeights = 200;
 
 function startHeight(kind: FrameKind, text: string): number {
+  if (kind === 'picture') return pictureHeight;
   return kind === 'document' ? documentHeight : (heights.get(text) ?? minHeight);
 }
 
