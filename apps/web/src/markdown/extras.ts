@@ -8,7 +8,9 @@ export interface Extra<T> {
   loaded: T | undefined;
   /** True if the code is loaded, or if it cannot load in time. Text then waits no longer. */
   isSettled: boolean;
-  /** Loads the code. It never rejects, because all content has a form that needs no code. */
+  /** Loads the code. Resolves when text waits no longer. It never rejects. */
+  settle(): Promise<void>;
+  /** Loads the code. Resolves when it is loaded, however long that takes. It never rejects. */
   load(): Promise<void>;
 }
 
@@ -16,28 +18,31 @@ export interface Extra<T> {
 const maxWaitMs = 3000;
 
 function createExtra<T>(pattern: RegExp, load: () => Promise<T>): Extra<T> {
-  let settled: Promise<void> | undefined;
+  let loading: Promise<void> | undefined;
   const extra: Extra<T> = {
     ...{ pattern, loaded: undefined, isSettled: false },
     load() {
-      settled ??= settle();
-      return settled;
+      // Without the code, all content is shown in a form that needs none.
+      loading ??= load().then(
+        (code) => {
+          extra.loaded = code;
+          extra.isSettled = true;
+        },
+        () => {
+          extra.isSettled = true;
+        },
+      );
+      return loading;
     },
-  };
-  const settle = async () => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, maxWaitMs);
-    });
-    const loaded = load().then(
-      (code) => {
-        extra.loaded = code;
-      },
-      () => {},
-    );
-    await Promise.race([loaded, timeout]);
-    clearTimeout(timer);
-    extra.isSettled = true;
+    async settle() {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, maxWaitMs);
+      });
+      await Promise.race([extra.load(), timeout]);
+      clearTimeout(timer);
+      extra.isSettled = true;
+    },
   };
   return extra;
 }
@@ -113,7 +118,7 @@ export function useHeldText(text: string): string {
   useEffect(() => {
     if (waiting === undefined) return;
     let isOver = false;
-    void waiting.load().then(() => !isOver && render());
+    void waiting.settle().then(() => !isOver && render());
     return () => {
       isOver = true;
     };

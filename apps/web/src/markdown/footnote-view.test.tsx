@@ -29,8 +29,8 @@ test('a footnote that arrives later turns its reference into a link, and no othe
   expect(page.findAll('h2, p').slice(0, 3)).toEqual(before);
   expect(page.findAll('.footnote-mark a').map((mark) => mark.textContent)).toEqual(['1', 'n']);
   expect(page.findAll('.footnote').map((note) => note.textContent)).toEqual([
-    '1By the station.↩',
-    'nAt noon.↩',
+    '1↩By the station.',
+    'n↩At noon.',
   ]);
 });
 

@@ -103,9 +103,8 @@ export function FootnoteView({ node, children }: FootnoteViewProps) {
   const id = isValid ? idOf(scope, stored.index) : undefined;
   return (
     <div className="footnote" role="note" id={id} tabIndex={-1} dir="auto">
-      <span className="footnote-label">{node.label}</span>
-      <div className="footnote-text">
-        {children}
+      <span className="footnote-label">
+        {node.label}
         {id !== undefined && (
           <a
             className="footnote-back"
@@ -119,7 +118,8 @@ export function FootnoteView({ node, children }: FootnoteViewProps) {
             ↩
           </a>
         )}
-      </div>
+      </span>
+      <div className="footnote-text">{children}</div>
     </div>
   );
 }

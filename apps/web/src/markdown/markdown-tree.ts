@@ -2,6 +2,7 @@ import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@mi
 import { FootnoteStore } from './footnote-store.ts';
 import { GrowingList } from './growing-list.tsx';
 import type { DetailsNode, ListItem, MarkdownNode } from './markdown-node.ts';
+import { steadyBlocks } from './steady-blocks.ts';
 
 /** The number of characters before new text that are compared with the previous text. */
 const seam = 256;
@@ -60,7 +61,7 @@ export class MarkdownTree {
   }
 
   #withOpenBlocks(): GrowingList<MarkdownNode> {
-    return this.#stream.steadyTail
+    return steadyBlocks(this.#stream.steadyTail, this.#text)
       .filter(({ kind }) => kind !== 'code_close')
       .reduce((nodes, block) => this.#withBlock(nodes, block), this.#finished);
   }

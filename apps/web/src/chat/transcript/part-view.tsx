@@ -1,5 +1,5 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
-import { memo, useCallback, useId } from 'react';
+import { lazy, memo, Suspense, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
 import { BlobSource } from '../../markdown/blob-source.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
@@ -11,6 +11,10 @@ import { ToolCard } from '../tool/tool-card.tsx';
 import './reasoning-view.css';
 import { VisibleText } from '../content/visible-text.tsx';
 import { parseHandoff } from '../tool/handoff.ts';
+
+const CitationsView = lazy(async () => ({
+  default: (await import('../content/citations-view.tsx')).CitationsView,
+}));
 
 export interface PartViewProps {
   readonly source: ChatSource;
@@ -35,6 +39,11 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
       ) : (
         <BlobSource value={source}>
           <MarkdownView text={part.text} isOpen={isOpen} />
+          {!isOpen && part.metadata?.['citations'] !== undefined && (
+            <Suspense fallback={null}>
+              <CitationsView metadata={part.metadata} />
+            </Suspense>
+          )}
         </BlobSource>
       );
     case 'reasoning':

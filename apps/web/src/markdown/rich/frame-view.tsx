@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { withBase } from '../../server/base-path.ts';
 
 /** What a frame shows: a document in HTML, a diagram in the language of Mermaid, or a remote picture. */
@@ -14,9 +14,7 @@ interface FrameViewProps {
   readonly onFailed: () => void;
 }
 
-/** The limits of the height that a frame can choose, in pixels. */
-const minHeight = 40;
-const maxHeight = 720;
+/** The heights of frames, in pixels. */
 const documentHeight = 420;
 const pictureHeight = 254;
 
@@ -28,21 +26,18 @@ const titles = { document: 'Preview of the document', diagram: 'Diagram', pictur
  */
 export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const [height, setHeight] = useState(() => startHeight(kind, text));
   useEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
       const content = frame.current?.contentWindow;
       if (content === undefined || content === null || source !== content) return;
       const report = reportOf(data);
       // The frame has an origin that no target can name.
-      if (report.frame === 'ready') content.postMessage({ text, isDark: isDark() }, '*');
-      if (report.frame === 'failed') onFailed();
-      if (report.frame === 'drawn' && kind === 'diagram')
-        setHeight(keptHeight(text, report.height));
+      if (report === 'ready') content.postMessage({ text, isDark: isDark() }, '*');
+      if (report === 'failed') onFailed();
     };
     window.addEventListener('message', receive);
     return () => window.removeEventListener('message', receive);
-  }, [text, kind, onFailed]);
+  }, [text, onFailed]);
   return (
     <iframe
       ref={frame}
@@ -52,44 +47,32 @@ export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameV
       src={withBase(`/frames/${kind}.html`)}
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
-      height={height}
+      height={heightOf(kind, text)}
     />
   );
 }
 
+/** The heights of a diagram in pixels: at least, at most, and for each line of its source. */
+const diagramHeights = { least: 140, most: 520, perLine: 34 };
+
 /**
- * The heights of diagrams that were drawn. The transcript removes what is out of view, so a diagram is
- * drawn again when the user scrolls back. It then has its height from the start, and nothing jumps.
+ * Returns the height of a frame before its content is drawn. The frame keeps it, and a diagram is
+ * scaled to fit, because text below it would move otherwise. A diagram that goes from left to right
+ * is low.
  */
-const heights = new Map<string, number>();
-const maxHeights = 200;
-
-function startHeight(kind: FrameKind, text: string): number {
+function heightOf(kind: FrameKind, text: string): number {
   if (kind === 'picture') return pictureHeight;
-  return kind === 'document' ? documentHeight : (heights.get(text) ?? minHeight);
+  if (kind === 'document') return documentHeight;
+  const { least, most, perLine } = diagramHeights;
+  const lines = text.split('\n', 64).filter((line) => line.trim() !== '').length;
+  const isWide = /^\s*(?:flowchart|graph)\s+(?:LR|RL)\b/.test(text);
+  return Math.min(most, Math.max(least, 60 + lines * (isWide ? perLine / 2 : perLine)));
 }
 
-function keptHeight(text: string, height: number): number {
-  const kept = Math.min(maxHeight, Math.max(minHeight, height));
-  const [oldest] = heights.keys();
-  if (heights.size >= maxHeights && oldest !== undefined) heights.delete(oldest);
-  heights.set(text, kept);
-  return kept;
-}
-
-interface FrameReport {
-  readonly frame: 'ready' | 'drawn' | 'failed' | 'unknown';
-  readonly height: number;
-}
-
-/** Reads a message of a frame. The frame is untrusted, so every field is checked. */
-function reportOf(data: unknown): FrameReport {
-  const { frame, height } = (data ?? {}) as { readonly frame?: unknown; readonly height?: unknown };
-  const isKnown = frame === 'ready' || frame === 'drawn' || frame === 'failed';
-  return {
-    frame: isKnown ? frame : 'unknown',
-    height: Number.isFinite(height) ? Number(height) : 0,
-  };
+/** Reads a message of a frame. The frame is untrusted, so the content of the message is checked. */
+function reportOf(data: unknown): 'ready' | 'failed' | undefined {
+  const { frame } = (data ?? {}) as { readonly frame?: unknown };
+  return frame === 'ready' || frame === 'failed' ? frame : undefined;
 }
 
 function isDark(): boolean {
