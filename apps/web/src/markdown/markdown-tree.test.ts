@@ -86,7 +86,9 @@ const lettersOf = (source: string) => source.replaceAll(/[^a-zA-Z]/g, '');
 /** The last lines of a text, if they can be held back: a table with up to three rows, or its start. */
 function undecided(source: string): string {
   const lines = source.split(/\r\n|\r|\n/).slice(-7);
-  return lines.filter((line) => line.includes('|') || !/\s/.test(line)).join('\n');
+  const from = lines.findIndex((line) => line.includes('|'));
+  // The line before can be the head of the table.
+  return from === -1 ? '' : lines.slice(Math.max(0, from - 1)).join('\n');
 }
 
 describe('text that grows', () => {

@@ -57,7 +57,9 @@ test.each([{}, { citations: 'x' }, { citations: [] }])('%j has no sources', (oth
 test.each(hostilePayloads.map(({ text }) => text))('attack: %j as a source is text', (text) => {
   const hostile = { citations: [{ url: text, title: text, raw: { cited_text: text, url: text } }] };
   const shown = renderToStaticMarkup(<CitationsView metadata={hostile} />);
-  expect(shown.replaceAll(/="[^"]*"/g, '=""')).not.toMatch(/<(?:script|img|iframe|svg)|<[^>]*\son\w+=/);
+  expect(shown.replaceAll(/="[^"]*"/g, '=""')).not.toMatch(
+    /<(?:script|img|iframe|svg)|<[^>]*\son\w+=/,
+  );
   for (const [, address = ''] of shown.matchAll(/href="([^"]*)"/g))
     expect(address).toMatch(/^(?:https?|mailto):/);
 });
