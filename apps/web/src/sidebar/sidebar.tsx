@@ -64,7 +64,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         tasks={tasks}
         isLoaded={isLoaded}
         hasMore={hasMore}
-        current={route.page === 'task' ? route.id : undefined}
+        current={route.page === 'task' || route.page === 'inspect' ? route.id : undefined}
         onLoadMore={more}
         find={hasAllTasks(directoryState) ? undefined : find}
       />
