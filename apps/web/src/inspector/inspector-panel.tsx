@@ -9,6 +9,7 @@ import { Inspector } from './inspector.tsx';
 import { PastSourceFactory } from './past-source.ts';
 import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
+import './inspector-page.css';
 
 /** The properties of the inspector. The callbacks report which moment the chat must show. */
 export interface InspectorPanelProps {

@@ -40,7 +40,7 @@ export function promptOf(body: JsonObject): Prompt {
   });
   const list = listFields.map((name) => body[name]).find((value) => !isEmpty(value));
   const messages = typeof list === 'string' ? [{ role: 'user', content: list }] : listOf(list);
-  const known = new Set([...systemFields, ...listFields, 'tools', 'stream']);
+  const known = new Set([...systemFields, ...listFields, 'tools', 'stream', 'cache']);
   const settings = Object.entries(body).filter(
     ([name, value]) => !known.has(name) && !isEmpty(value),
   );

@@ -1,5 +1,5 @@
 import type { PastRequest } from '@millrace/client';
-import { type Attempt, cachedPercent, type Usage } from '@millrace/core';
+import { type Attempt, cachedPercent, type JsonObject, type Usage } from '@millrace/core';
 import { useEffect, useMemo, useState } from 'react';
 import { LongText } from '../../chat/content/long-text.tsx';
 import { Button } from '../../design/button.tsx';
@@ -99,13 +99,19 @@ function LoadedPrompt({
           {note}
         </p>
       ))}
-      {body !== null && (
-        <details className="prompt-raw">
-          <summary>Raw request</summary>
-          <CodeView text={JSON.stringify(body, null, 2)} lang="json" isDone />
-        </details>
-      )}
+      {body !== null && <RawRequest body={body} />}
     </>
+  );
+}
+
+/** The JSON of a request. It is rendered when the user unfolds it, because it can be long. */
+function RawRequest({ body }: { readonly body: JsonObject }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="prompt-raw" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Raw request</summary>
+      {isOpen && <CodeView text={JSON.stringify(body, null, 2)} lang="json" isDone />}
+    </details>
   );
 }
 
@@ -163,7 +169,10 @@ function changeText(change: PromptChange | undefined, count: number): string {
   if (change === undefined)
     return `${count} messages. There is no earlier request to compare with.`;
   const { same, added, removed, settings } = change;
-  const texts = [`${same} messages as in the last request`, `${added.length} new`];
+  const texts = [
+    `${same} ${same === 1 ? 'message' : 'messages'} as in the last request`,
+    `${added.length} new`,
+  ];
   if (removed.length > 0) texts.push(`${removed.length} removed`);
   if (settings.length > 0) texts.push(`changed: ${settings.join(', ')}`);
   return `${texts.join(', ')}.`;

@@ -124,7 +124,6 @@ function SpanRow({ row, id, isSelected, onToggle, onSelect, onOpen, ...bar }: Sp
       aria-setsize={siblings}
       aria-expanded={isExpanded}
       aria-selected={isSelected}
-      aria-label={rowText(node, bar.end)}
       data-kind={kind}
       data-status={status}
       data-open={node.endTime === undefined || undefined}
@@ -147,9 +146,11 @@ function SpanRow({ row, id, isSelected, onToggle, onSelect, onOpen, ...bar }: Sp
           }}
         />
         <i className="span-kind" />
+        <span className="unseen">{kindName(node)}</span>
         <b>{name}</b>
         {detail !== undefined && <em>{detail}</em>}
         <small>{durationText(node, bar.end)}</small>
+        <span className="unseen">{stateText(node)}</span>
       </span>
       <SpanBar node={node} {...bar} />
     </div>
@@ -200,14 +201,17 @@ export function durationText({ kind, startTime, endTime }: TreeNode, end: number
   return isWaiting ? 'waiting' : duration((endTime ?? end) - startTime);
 }
 
-/** Returns what a row shows as text, colors and patterns, for screen readers. */
-function rowText(node: TreeNode, end: number): string {
-  const { kind, name, detail, endTime, status, firstContentTime, startTime } = node;
-  const isSaid = name.toLowerCase().startsWith(kindNames[kind].toLowerCase());
-  const texts = [`${isSaid ? '' : kindNames[kind]} ${name}`.trim(), durationText(node, end)];
+/** Returns the kind for screen readers, unless the name contains it. */
+function kindName({ kind, name }: TreeNode): string {
+  const text = kindNames[kind];
+  return name.toLowerCase().startsWith(text.toLowerCase()) ? '' : text;
+}
+
+/** Returns what colors and patterns show, as text for screen readers. */
+function stateText({ endTime, status, firstContentTime, startTime }: TreeNode): string {
+  const texts: string[] = [];
   if (firstContentTime !== undefined)
     texts.push(`first token after ${duration(firstContentTime - startTime)}`);
-  if (detail !== undefined) texts.push(detail);
   if (endTime === undefined) texts.push('in progress');
   if (status === 'error') texts.push('failed');
   if (status === 'discarded') texts.push('discarded');
