@@ -147,7 +147,10 @@ async function moveFiles(context: CommandContext, move: FileMove): Promise<boole
 function conflictBlocks(context: CommandContext, { conflicts }: FilePlan): readonly Block[] {
   const rows = conflicts
     .slice(0, maxNamed)
-    .map(({ path, message }) => [relative(context.cwd, path), message] as const);
+    .map(
+      ({ path, message }) =>
+        [path === '' ? '(redacted)' : relative(context.cwd, path), message] as const,
+    );
   const more = conflicts.length - rows.length;
   const rest = more > 0 ? [[`… and ${more} more`, ''] as const] : [];
   const advice = '✗ Nothing was changed. /rewind can go back without the files.';
