@@ -100,7 +100,7 @@ export class LoopRunner {
     stored: StoredTask,
     agent: LoopAgent,
     content: Content,
-    { key: clientKey, trace }: RequestMetadata = {},
+    { key: clientKey, trace, extras }: RequestMetadata = {},
   ): Promise<Answer> {
     const { log, ids } = this.#options;
     const taskId = stored.task.id;
@@ -115,6 +115,7 @@ export class LoopRunner {
       key,
       more: traceJson(trace),
       onStored,
+      extras,
     });
     const { is_repeat } = await submitted.catch((error: unknown) => {
       this.#waiters.forget(taskId, waiter);
@@ -177,11 +178,14 @@ export class LoopRunner {
     command: Command,
     { key, more, extras, onStored }: SubmitOptions,
   ): Promise<SubmitResult> {
-    const { log, tasks, queues, ids } = this.#options;
+    const { log, tasks, queues, ids, files } = this.#options;
     queues.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');
+    const content = 'content' in command ? command.content : undefined;
+    const uploaded = await files.partsOf(task.id, content);
+    const all = { ...extras, files: [...(extras?.files ?? []), ...uploaded] };
     const isSilent = silentCommandTypes.has(command.type);
-    const json = { ...toLoopCommand(command, ids.item(), extras), ...more };
+    const json = { ...toLoopCommand(command, ids.item(), all), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
     // The repeat of a command that an agent has read has no effect.
