@@ -82,13 +82,12 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_queued': {
       const command = decodeCommand(fact.command);
       const commands = [...state.commands, { key: fact.key, command }];
-      const { agent } = fact.command;
       // A revoke takes effect when it is queued. From then on, no further call is allowed by the rule,
       // even before the command is handled.
       return {
         ...state,
         commands,
-        enqueuedFor: typeof agent === 'string' ? agent : state.enqueuedFor,
+        enqueuedFor: fact.command['agent'] ?? state.enqueuedFor,
         standingApprovals: withoutRevoked(state.standingApprovals, command),
       };
     }

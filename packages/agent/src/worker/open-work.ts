@@ -74,5 +74,6 @@ export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWo
   // While a call waits for an approval, queued messages wait too.
   const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
-  return { agent: loop.enqueuedFor, isRunnable };
+  const { enqueuedFor } = loop;
+  return { agent: typeof enqueuedFor === 'string' ? enqueuedFor : undefined, isRunnable };
 }

@@ -3,6 +3,7 @@ import { type LogRecord, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
+import { countingLog } from '../../../log/src/testing/counting-log.ts';
 import type { LoopAgent, SyncAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
@@ -160,4 +161,25 @@ test('a key creates one task, with or without a name, even after it was deleted'
   const sessions = (await harness.log.list()).map(({ session }) => session as string);
   expect(sessions.filter((session) => session === named.id)).toHaveLength(1);
   expect(await isIdle(harness, named.id)).toBe(true);
+});
+
+test('21.F law 18: the answer to a repeated message is found as cheaply in a long session', async () => {
+  const { log, take } = countingLog(memoryLog());
+  const texts = Array.from({ length: 300 }, (_, index) => `Answer ${index}`);
+  const harness = await createTaskHarness(looping(texts), { log, watchMs: 1e9 });
+  const { id } = await harness.newTask('agent');
+  const say = async (text: string, key?: string) =>
+    textsOf(await (await keyed(harness, id, text, key)).messages());
+  const costOfRepeat = async (key: string) => {
+    const first = await say('Hi', key);
+    await eventually(() => isIdle(harness, id));
+    take();
+    expect(await say('Hi', key)).toEqual(first);
+    return take();
+  };
+  for (let message = 0; message < 40; message++) await say('Hello');
+  const short = await costOfRepeat('a');
+  for (let message = 0; message < 200; message++) await say('Hello');
+  const long = await costOfRepeat('b');
+  expect(long.records).toBeLessThanOrEqual(1.25 * short.records + 50);
 });

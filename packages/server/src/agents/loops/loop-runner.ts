@@ -6,7 +6,6 @@ import {
   type SpanExporter,
 } from '@millrace/agent';
 import { type JsonObject, sessionId } from '@millrace/core';
-import { snapshot } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import { RowsError } from '../../contract/rows.ts';
@@ -29,6 +28,7 @@ import {
   statusAfterCommand,
 } from '../../stores/task-status.ts';
 import type { StoredTask } from '../../stores/task-store.ts';
+import { PastStates } from '../../stream/past-states.ts';
 import { raceTimeout } from '../abort-race.ts';
 import {
   AnswerWaiters,
@@ -145,9 +145,11 @@ export class LoopRunner {
   async #answerTo(taskId: string, { agent }: LoopAgent, key: string): Promise<Answer | undefined> {
     const { log, tasks } = this.#options;
     const session = sessionId(taskId);
-    const queued = await log.findCommand(session, key);
-    if (queued === undefined) return undefined;
-    const before = await snapshot(log, session, { through: queued.offset });
+    const [queued, info] = [await log.findCommand(session, key), await log.info(session)];
+    if (queued === undefined || info === undefined) return undefined;
+    const { incarnation } = info;
+    // The answer needs no items of earlier runs, so the log is not read from its start.
+    const before = await new PastStates({ log, session, incarnation }).before(queued.offset);
     const waiter = this.#waiters.add(taskId, key, queued.offset);
     const source = {
       log,

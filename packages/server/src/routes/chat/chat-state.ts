@@ -8,6 +8,7 @@ import {
 } from '@millrace/core';
 import { isParkedAfter, type JoinedRecord, joinParkedRuns } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
+import { PastStates } from '../../stream/past-states.ts';
 import { historyGap } from '../../stream/run-folder.ts';
 
 /**
@@ -36,6 +37,19 @@ export interface ChatStep extends JoinedRecord {
 
 export function emptyChat(taskId: string): ChatState {
   return { fold: emptyState(sessionId(taskId)), through: 0, isParked: false, queue: [] };
+}
+
+/**
+ * Returns the state of a chat at the end of a run, at or before an offset. It lacks the items of that run
+ * and of earlier runs, and commands that were queued before. Its cost does not depend on the length of the
+ * chat.
+ */
+export async function chatNear(log: Log, taskId: string, offset: number): Promise<ChatState> {
+  const session = sessionId(taskId);
+  const { incarnation } = (await log.info(session)) ?? {};
+  if (incarnation === undefined) return emptyChat(taskId);
+  const fold = await new PastStates({ log, session, incarnation }).before(offset);
+  return { ...emptyChat(taskId), fold, through: fold.through };
 }
 
 /** Adds a batch to the state. Reading can continue from the state after any step. */

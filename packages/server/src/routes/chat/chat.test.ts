@@ -5,6 +5,7 @@ import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted
 import { type UIMessage, validateUIMessages } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { countingLog } from '../../../../log/src/testing/counting-log.ts';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { BrowserChat, type BrowserOptions } from '../../testing/ai-sdk-client.ts';
@@ -31,8 +32,7 @@ const loopAgent =
     return [{ type: 'loop', name: 'helper', agent }];
   };
 
-async function serve(agents: (log: Log) => readonly ServedAgent[]) {
-  const log = memoryLog();
+async function serve(agents: (log: Log) => readonly ServedAgent[], log: Log = memoryLog()) {
   const limits = { closeTimeoutMs: 200 };
   const server = createServer({ tokens: 'none', log, agents: agents(log), limits });
   const { url } = await server.listen({ port: 0 });
@@ -104,6 +104,30 @@ describe('useChat with an agent loop', () => {
     );
     expect(named).toEqual(chat.messages);
     expect((await validateUIMessages({ messages })).length).toBe(4);
+  });
+
+  test('21.F law 18: a message costs the same in a long chat, and so does its repeat', async () => {
+    const { log, take } = countingLog(memoryLog());
+    const texts = Array.from({ length: 300 }, (_, index) => `Answer ${index}`);
+    const { request } = await serve(loopAgent(texts), log);
+    const say = async (id: string) => {
+      const message = { id, role: 'user', parts: [{ type: 'text', text: 'Hello' }] };
+      const answer = await request(chatPath, { id: 'talk', messages: [message] });
+      return /"messageId":"(.*?)"/.exec(await answer.text())?.[1];
+    };
+    const costs = async (id: string) => {
+      take();
+      const shown = await say(id);
+      const message = take();
+      expect([shown, await say(id)]).toEqual([expect.any(String), shown]);
+      return { message, repeat: take() };
+    };
+    for (let message = 0; message < 20; message++) await say(`short ${message}`);
+    const short = await costs('a');
+    for (let message = 0; message < 90; message++) await say(`long ${message}`);
+    const long = await costs('b');
+    for (const what of ['message', 'repeat'] as const)
+      expect(long[what].records, what).toBeLessThanOrEqual(1.25 * short[what].records + 50);
   });
 
   test('a repeated message is answered once and shown completely', async () => {

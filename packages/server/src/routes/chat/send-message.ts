@@ -1,17 +1,19 @@
 import {
   type FoldState,
   type ItemState,
+  isCut,
   type JsonObject,
   type JsonValue,
   toArray,
 } from '@millrace/core';
 import { regeneratedKey } from '@millrace/core/streams';
+import type { Log } from '@millrace/log';
 import { type Content, contentSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { RouteContext } from '../../http/route.ts';
 import type { ChatInput } from './chat-body.ts';
-import { type ChatState, type ChatStep, emptyChat, readChat } from './chat-state.ts';
+import { type ChatState, type ChatStep, chatNear, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
 
@@ -27,7 +29,9 @@ export async function sendChatMessage(
   context: RouteContext,
 ): Promise<AnswerStream> {
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
-  const history = await readHistory(chat, key, context);
+  // To answer the last message again, its text is compared. It may be the message of an earlier run.
+  const isNearEnd = chat.kind === 'loop' && !isRegenerate;
+  const history = await (isNearEnd ? readRecent : readHistory)(chat, key, context);
   if (history.known === undefined) assertNoPendingApproval(chat, history.before);
   else if (history.known !== text) throw messageChanged(chat);
   if (isRegenerate) assertLastMessage(chat, text, history);
@@ -70,6 +74,34 @@ async function readHistory(
   const lastItem = lastUserItem(before.fold);
   const last = kind === 'async' ? queued : textOfItem(lastItem);
   return { before, known, last, lastId: kind === 'async' ? undefined : lastItem?.id };
+}
+
+/** Reads a chat from the end of its last run. The cost does not depend on the length of the chat. */
+async function readRecent(
+  chat: Chat,
+  key: string | undefined,
+  context: RouteContext,
+): Promise<ChatHistory> {
+  const { log } = context;
+  const { taskId } = chat;
+  const { through = 0 } = (await log.info(taskId)) ?? {};
+  const near = await chatNear(log, taskId, through);
+  const before = await readChat(log, near).catch((error: unknown) => {
+    // A record may change an item of an earlier run. The chat is then read with all items.
+    if (!isCut(near.fold.items)) throw error;
+  });
+  if (before === undefined) return readHistory(chat, key, context);
+  const known = key === undefined ? undefined : await textOfKey(log, taskId, `event:${key}`);
+  return { before, known, last: undefined, lastId: undefined };
+}
+
+/** Returns the text of the message that was queued with this key. */
+async function textOfKey(log: Log, taskId: string, key: string): Promise<string | undefined> {
+  const found = await log.findCommand(taskId, key);
+  if (found === undefined) return undefined;
+  const { records } = await log.read(taskId, { from: found.offset - 1, maxBytes: 1 });
+  const fact = records.find(({ offset }) => offset === found.offset)?.fact;
+  return fact?.type === 'command_queued' ? textOfCommand(fact.command) : undefined;
 }
 
 /**
@@ -142,14 +174,17 @@ async function sendToSync(
 async function sendToQueue(
   chat: Chat,
   { key, content, before, extras }: OutgoingMessage,
-  { service, trace }: RouteContext,
+  { service, trace, log }: RouteContext,
 ): Promise<AnswerStream> {
-  const { taskId: task_id, agentId } = chat;
+  const { taskId: task_id, agentId, kind } = chat;
   const body = { task_id, content };
   const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace, extras });
   const isNew = sequence_id > before.through;
+  // The queue of an async agent decides when an answer starts, so the whole queue is read.
+  const start = () =>
+    kind === 'loop' ? chatNear(log, task_id, sequence_id - 1) : emptyChat(task_id);
   return {
-    from: isNew ? before : emptyChat(task_id),
+    from: isNew ? before : await start(),
     isStart: (step) => isAnswerStart(chat, sequence_id, step),
   };
 }
