@@ -19,7 +19,9 @@ export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
   const titleId = useId();
   const highest = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const labelOf = (at: number) =>
-    bucketMs < dayMs ? `${dayOrTime(at)} ${clockTime(at)}` : dayOrTime(at);
+    bucketMs < dayMs && dayOrTime(at) !== clockTime(at)
+      ? `${dayOrTime(at)} ${clockTime(at)}`
+      : dayOrTime(at);
   const used = starts.flatMap((at, index) =>
     series.some(({ values }) => (values[index] ?? 0) > 0) ? [{ at, index }] : [],
   );
