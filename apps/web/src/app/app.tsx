@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
 import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
@@ -18,6 +19,14 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
 );
 const [load] = Object.values(modules);
 const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
+
+function PageSkeleton() {
+  return (
+    <div className="shell-wait">
+      <Skeleton label="Loading the page" bars={['short', 'block', 'block']} />
+    </div>
+  );
+}
 
 export function App() {
   const app = useMemo(createApp, []);
@@ -62,7 +71,7 @@ function Page() {
           {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
           {route.page === 'new' && <NewPage agent={route.agent} />}
           {route.page === 'overview' && OverviewPage && (
-            <Suspense fallback={<p className="shell-wait">Loading …</p>}>
+            <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
             </Suspense>
           )}

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
 import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
@@ -48,7 +49,11 @@ export function ChatPage({ id, at }: ChatPageProps) {
   };
   return (
     <div className="chat-page" data-inspecting={isOpen || undefined}>
-      <main className="chat" data-offline={useIsOffline(live) || undefined}>
+      <main
+        className="chat"
+        data-offline={useIsOffline(live) || undefined}
+        data-past={isPast || undefined}
+      >
         <ChatHeader
           live={live}
           isInspecting={isOpen}
@@ -73,7 +78,16 @@ export function ChatPage({ id, at }: ChatPageProps) {
         <Announcer source={live} />
       </main>
       {isOpen && InspectorPanel && (
-        <Suspense fallback={<aside className="inspector-wait">Loading the inspector …</aside>}>
+        <Suspense
+          fallback={
+            <aside className="inspector-wait">
+              <Skeleton
+                label="Loading the inspector"
+                bars={['short', 'block', 'full', 'middle', 'full']}
+              />
+            </aside>
+          }
+        >
           <InspectorPanel
             live={live}
             at={at}

@@ -2,6 +2,7 @@ import type { Client } from '@millrace/client';
 import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { type OverviewFilter, useRoute } from '../app/route.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { clockTime, pageClock } from '../design/time.tsx';
 import { type Api, errorText } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -60,7 +61,12 @@ export function OverviewView({ store, statistics }: OverviewViewProps) {
         {errorText(error)} The page retries every few seconds.
       </p>
     );
-  if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
+  if (!isLoaded)
+    return (
+      <div className="overview-wait">
+        <Skeleton label="Loading the sessions" bars={['short', 'block', 'block']} />
+      </div>
+    );
   const all = [...tasks, ...others];
   return (
     <div className="overview">

@@ -1,14 +1,16 @@
 import { useCallback } from 'react';
 import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
+import { useSetting } from '../app/appearance.ts';
 import { Link, type Route } from '../app/route.tsx';
-import { useTheme } from '../app/theme.ts';
 import { IconButton } from '../design/button.tsx';
 import {
+  CompactIcon,
   GridIcon,
   HelpIcon,
   Logo,
   MoonIcon,
   PlusIcon,
+  RoomyIcon,
   ScreenIcon,
   SunIcon,
 } from '../design/icons.tsx';
@@ -24,6 +26,7 @@ interface SidebarProps {
 
 const themeNames = { system: 'same as system', light: 'light', dark: 'dark' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
+const densityIcons = { comfortable: RoomyIcon, compact: CompactIcon } as const;
 
 /** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
@@ -32,8 +35,10 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const { isReadOnly } = useAccess();
-  const [theme, nextTheme] = useTheme();
+  const [theme, nextTheme] = useSetting('theme');
+  const [density, nextDensity] = useSetting('density');
   const ThemeIcon = themeIcons[theme];
+  const DensityIcon = densityIcons[density];
   return (
     <nav className="sidebar" id="sessions" aria-label="Sessions">
       <div className="sidebar-head">
@@ -71,6 +76,9 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>
           <ThemeIcon />
+        </IconButton>
+        <IconButton label={`Density: ${density}`} onClick={nextDensity}>
+          <DensityIcon />
         </IconButton>
         <IconButton label="Keys and help (?)" onClick={onHelp}>
           <HelpIcon />

@@ -11,6 +11,7 @@ import {
 import { taskTitle, waitingText } from '../app/task-text.ts';
 import { Button, IconButton } from '../design/button.tsx';
 import { ArchiveIcon, FolderIcon, PinIcon } from '../design/icons.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { monthOf, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
 import type { ManageRequest } from './manage/task-actions.ts';
@@ -115,6 +116,11 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
+      )}
+      {!isLoaded && tasks.length === 0 && (
+        <div className="task-list-wait">
+          <Skeleton label="Loading the sessions" bars={['middle', 'short', 'full', 'short']} />
+        </div>
       )}
       {isLoaded && tasks.length === 0 && (
         <p className="task-list-empty">No sessions yet. Send a message to an agent to start one.</p>

@@ -1,7 +1,7 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
 /** The tables of a row store. They contain data that is looked up and not streamed. */
-export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
+export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens' | 'files';
 
 /** A row: one stored document with its keys. */
 export interface Row {

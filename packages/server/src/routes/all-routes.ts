@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
+import { fileRoutes } from './files/file-routes.ts';
 import { messageRoutes } from './messages.ts';
 import { agentRpcRoutes } from './rpc/agent-rpc.ts';
 import { documentRoutes, healthRoutes } from './server.ts';
@@ -18,6 +19,7 @@ const routes: readonly Route[] = [
   ...agentRoutes,
   ...taskRoutes,
   ...taskLogRoutes,
+  ...fileRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...stateRoutes,

@@ -150,6 +150,7 @@ const itemNames: Readonly<Record<Table, string>> = {
   spans: 'span',
   trackers: 'tracker',
   tokens: 'token',
+  files: 'file',
 };
 
 /**

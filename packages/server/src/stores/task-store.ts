@@ -222,12 +222,12 @@ export class TaskStore {
 
   /**
    * Tries to claim a row that has a higher epoch. Either a later run has claimed the task, or the log was
-   * replaced by an older copy with lower epochs. Only in the second case does this run have the lease.
-   * Returns undefined in the first case.
+   * replaced by an older copy with lower epochs. Only in the second case is this run the last one that had
+   * the lease. It may have ended since. Returns undefined in the first case.
    */
   async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
-    const { lease } = (await this.#log.info(sessionId(id))) ?? {};
-    if (lease?.epoch !== epoch) return undefined;
+    const info = await this.#log.info(sessionId(id));
+    if (info?.epoch !== epoch) return undefined;
     return this.#rows.claim('tasks', id, epoch, { replacing });
   }
 
