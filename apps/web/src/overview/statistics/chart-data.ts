@@ -67,7 +67,7 @@ export interface ChartData {
 }
 
 /** One series. `values` has an entry for each bucket, null if nothing was measured. */
-export interface ChartSeries {
+interface ChartSeries {
   readonly name: string;
   readonly values: readonly (number | null)[];
 }
