@@ -12,7 +12,12 @@ const route: fc.Arbitrary<Route> = fc.oneof(
     id: name,
     at: fc.option(fc.nat(), { nil: undefined }),
   }),
-  fc.constant({ page: 'overview' as const }),
+  fc.record({
+    page: fc.constant('overview' as const),
+    range: fc.option(name, { nil: undefined }),
+    agent: fc.option(name, { nil: undefined }),
+    model: fc.option(name, { nil: undefined }),
+  }),
 );
 
 test('routes and URLs convert in both directions', () => {

@@ -6,7 +6,15 @@ export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
-  | { readonly page: 'overview' };
+  | ({ readonly page: 'overview' } & OverviewFilter);
+
+/** What the charts of the overview show. */
+export interface OverviewFilter {
+  /** The range of time, for example `7d`. Default: one day. */
+  readonly range?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly model?: string | undefined;
+}
 
 /**
  * Parses a URL. Below the base path, paths of the page start with `/app/`; all other paths belong to
@@ -15,7 +23,10 @@ export type Route =
 export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
   const [, app, page, id, view] = belowBase(pathname, base).split('/');
-  if (app === 'app' && page === 'overview') return { page };
+  if (app === 'app' && page === 'overview') {
+    const read = (name: string) => searchParams.get(name) ?? undefined;
+    return { page, range: read('range'), agent: read('agent'), model: read('model') };
+  }
   if (app === 'app' && page === 'tasks' && id) {
     const at = offsetOf(searchParams.get('at'));
     return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
@@ -35,8 +46,14 @@ export function hrefOf(route: Route, base: string = basePath): string {
       const view = route.page === 'inspect' ? '/inspect' : '';
       return `${base}/app/tasks/${encodeURIComponent(route.id)}${view}${at}`;
     }
-    case 'overview':
-      return `${base}/app/overview`;
+    case 'overview': {
+      const { range, agent, model } = route;
+      const given = Object.entries({ range, agent, model }).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined,
+      );
+      const query = new URLSearchParams(given).toString();
+      return `${base}/app/overview${query === '' ? '' : `?${query}`}`;
+    }
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Client } from '@millrace/client';
-import { useMemo, useSyncExternalStore } from 'react';
+import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
+import { type OverviewFilter, useRoute } from '../app/route.tsx';
 import { Skeleton } from '../design/skeleton.tsx';
 import { clockTime, pageClock } from '../design/time.tsx';
 import { type Api, errorText } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { failuresOf, runningOf, usageRows } from './overview-rows.ts';
 import { OverviewStore } from './overview-store.ts';
+import { Statistics } from './statistics/statistics.tsx';
 import { Failures, Running } from './status-cards.tsx';
 import { UsageTable } from './usage-table.tsx';
 import './overview.css';
@@ -14,13 +16,15 @@ import './overview.css';
 /** The overview page of the app. */
 export function OverviewPage() {
   const { client, api } = useApp();
+  const route = useRoute();
+  const filter = route.page === 'overview' ? route : {};
   return (
     <main className="overview-page">
       <header className="overview-head">
         <SidebarButton />
         <h1>Overview</h1>
       </header>
-      <Overview client={client} api={api} />
+      <Overview client={client} api={api} filter={filter} />
     </main>
   );
 }
@@ -28,19 +32,27 @@ export function OverviewPage() {
 export interface OverviewProps {
   readonly client: Client;
   readonly api: Api;
+  /** What the charts show. */
+  readonly filter: OverviewFilter;
 }
 
 /** Shows running sessions, failures and usage. */
-export function Overview({ client, api }: OverviewProps) {
+export function Overview({ client, api, filter }: OverviewProps) {
   const store = useMemo(() => {
     const isVisible = () => document.visibilityState === 'visible';
     const clock = { ...pageClock, now: () => Date.now() };
     return new OverviewStore({ client, api, clock, isVisible });
   }, [client, api]);
-  return <OverviewView store={store} />;
+  return <OverviewView store={store} statistics={<Statistics api={api} filter={filter} />} />;
 }
 
-export function OverviewView({ store }: { readonly store: OverviewStore }) {
+export interface OverviewViewProps {
+  readonly store: OverviewStore;
+  /** The charts. Default: no charts. */
+  readonly statistics?: ReactNode;
+}
+
+export function OverviewView({ store, statistics }: OverviewViewProps) {
   const state = useSyncExternalStore(store.subscribe, store.now);
   const { isLoaded, tasks, others, hasMore, isTruncated, error } = state;
   if (error !== undefined && !isLoaded)
@@ -65,6 +77,7 @@ export function OverviewView({ store }: { readonly store: OverviewStore }) {
         <>
           <Running tasks={runningOf(all)} isTruncated={isTruncated} />
           <Failures failures={failuresOf(all)} isTruncated={isTruncated} />
+          {statistics}
           <UsageTable rows={usageRows(tasks)} />
           <p className="overview-note">
             {`Usage covers ${scopeOf(tasks.length, hasMore)}, including superseded attempts.`}

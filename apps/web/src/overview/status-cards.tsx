@@ -1,6 +1,10 @@
+import { useState } from 'react';
+import { useAccess } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { taskTitle, waitingText } from '../app/task-text.ts';
+import { Button } from '../design/button.tsx';
 import { dayOrTime, duration } from '../design/time.tsx';
+import { AnswerHere } from './answer-here.tsx';
 import type { Failure, OverviewTask } from './overview-rows.ts';
 
 export interface RunningProps {
@@ -12,6 +16,9 @@ export interface RunningProps {
 /** Lists running sessions. Sessions that wait for an approval come first. */
 export function Running({ tasks, isTruncated }: RunningProps) {
   const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
+  // Only one question is open, because the keys of a question belong to exactly one.
+  const [answering, setAnswering] = useState<string>();
+  const { isReadOnly } = useAccess();
   return (
     <section className="overview-card" aria-labelledby="overview-running">
       <h2 id="overview-running">
@@ -27,7 +34,16 @@ export function Running({ tasks, isTruncated }: RunningProps) {
       ) : (
         <ul className="overview-list">
           {tasks.map((one) => (
-            <RunningRow key={one.task.id} {...one} />
+            <RunningRow
+              key={one.task.id}
+              {...one}
+              isOpen={answering === one.task.id}
+              onToggle={
+                isReadOnly
+                  ? undefined
+                  : () => setAnswering(answering === one.task.id ? undefined : one.task.id)
+              }
+            />
           ))}
         </ul>
       )}
@@ -35,7 +51,14 @@ export function Running({ tasks, isTruncated }: RunningProps) {
   );
 }
 
-function RunningRow({ task, digest }: OverviewTask) {
+interface RunningRowProps extends OverviewTask {
+  /** True if the question of the session is shown. */
+  readonly isOpen: boolean;
+  /** Shows or hides the question. Undefined if the user may not answer. */
+  readonly onToggle: (() => void) | undefined;
+}
+
+function RunningRow({ task, digest, isOpen, onToggle }: RunningRowProps) {
   const since = digest?.running_since ?? null;
   const isWaiting = digest?.state === 'waiting';
   return (
@@ -45,7 +68,18 @@ function RunningRow({ task, digest }: OverviewTask) {
       <span className="overview-soft">{digest?.agents.join(', ')}</span>
       <span className="overview-end">
         {isWaiting ? 'waits for an approval' : since !== null && duration(Date.now() - since)}
+        {isWaiting && onToggle !== undefined && (
+          <Button
+            size="small"
+            aria-expanded={isOpen}
+            aria-label={`${isOpen ? 'Hide the question of' : 'Answer'} ${taskTitle(task)}`}
+            onClick={onToggle}
+          >
+            {isOpen ? 'Hide' : 'Answer'}
+          </Button>
+        )}
       </span>
+      {isWaiting && isOpen && <AnswerHere id={task.id} />}
     </li>
   );
 }

@@ -14,7 +14,7 @@ import { ArchiveIcon, FolderIcon, PinIcon } from '../design/icons.tsx';
 import { Skeleton } from '../design/skeleton.tsx';
 import { monthOf, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
-import type { ManageRequest } from './manage/manage-request.ts';
+import type { ManageRequest } from './manage/task-actions.ts';
 import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
 import { TaskRow, type TaskRowActions } from './task-row.tsx';
 import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';

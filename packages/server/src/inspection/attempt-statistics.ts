@@ -1,7 +1,7 @@
 import { addUsage, noUsage, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
+import type { AttemptStatistics } from '../contract/inspection.ts';
 import type { TasksService } from '../contract/service.ts';
-import type { AttemptStatistics } from '../contract/statistics.ts';
 import type { TaskSummary } from '../contract/task.ts';
 import { type AttemptRow, attemptsCacheFor } from './session-attempts.ts';
 

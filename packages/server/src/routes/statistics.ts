@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { attemptStatisticsSchema } from '../contract/inspection.ts';
 import { ServerError } from '../contract/server-error.ts';
-import { attemptStatisticsSchema } from '../contract/statistics.ts';
 import { type Route, route } from '../http/route.ts';
 import { attemptStatistics } from '../inspection/attempt-statistics.ts';
 

@@ -11,6 +11,7 @@ import {
   taskSummarySchema,
 } from '../contract/task.ts';
 import { type Route, route } from '../http/route.ts';
+import { withWorkStatus } from '../inspection/work-status.ts';
 import {
   deletedSchema,
   listQuery,
@@ -19,7 +20,6 @@ import {
   taskNameParams,
   toPageQuery,
 } from './route-schemas.ts';
-import { withWorkStatus } from './work-status.ts';
 
 /**
  * Optional fields in a list of tasks. `work` adds which tasks have a running agent, and which tasks wait

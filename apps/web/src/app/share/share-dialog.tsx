@@ -75,8 +75,8 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
         </p>
         {!isTokenRequired && (
           <p role="note">
-            This server requires no token: whoever can reach it can see and change everything, also
-            without a link.
+            This server requires no token. Everybody who can reach it can see and change everything,
+            also without a link.
           </p>
         )}
         <label>

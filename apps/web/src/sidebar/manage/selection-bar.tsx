@@ -5,8 +5,7 @@ import { ArchiveIcon, FolderIcon, PinIcon, TrashIcon } from '../../design/icons.
 import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
-import type { ManageRequest } from './manage-request.ts';
-import { changeTasks } from './task-actions.ts';
+import { changeTasks, type ManageRequest } from './task-actions.ts';
 import './manage.css';
 
 export interface SelectionBarProps {

@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { TaskSummary } from '../contract/task.ts';
-import { digestCacheFor } from '../inspection/task-digest.ts';
+import { digestCacheFor } from './task-digest.ts';
 
 /**
  * Limits for reading logs for one list of tasks. `awaits_approval` is missing for tasks whose log was not

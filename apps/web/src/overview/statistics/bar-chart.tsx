@@ -1,0 +1,109 @@
+import { useId } from 'react';
+import { clockTime, dayOrTime } from '../../design/time.tsx';
+import type { ChartData } from './chart-data.ts';
+
+export interface BarChartProps {
+  readonly chart: ChartData;
+  /** The starts of the buckets, in ms since 1970. */
+  readonly starts: readonly number[];
+  readonly bucketMs: number;
+}
+
+const width = 600;
+const height = 120;
+const dayMs = 24 * 3_600_000;
+
+/** A bar chart. Its values are also in a table, which anybody can open. */
+export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
+  const { title, series, format } = chart;
+  const titleId = useId();
+  const highest = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const labelOf = (at: number) =>
+    bucketMs < dayMs && dayOrTime(at) !== clockTime(at)
+      ? `${dayOrTime(at)} ${clockTime(at)}`
+      : dayOrTime(at);
+  const used = starts.flatMap((at, index) =>
+    series.some(({ values }) => (values[index] ?? 0) > 0) ? [{ at, index }] : [],
+  );
+  const step = width / Math.max(1, starts.length);
+  const barHeight = (value: number) => (highest === 0 ? 0 : (value / highest) * height);
+  return (
+    <figure className="chart" aria-labelledby={titleId}>
+      <figcaption id={titleId}>
+        {title}
+        <span className="chart-legend">
+          {series.map(({ name }, at) => (
+            <span key={name} data-series={at}>
+              {name}
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      {used.length === 0 ? (
+        <p className="chart-empty">Nothing was measured in this range.</p>
+      ) : (
+        <>
+          <p className="chart-top">{format(highest)}</p>
+          <svg
+            viewBox={`0 0 ${width} ${height}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`${title}: at most ${format(highest)}. The table below has all values.`}
+          >
+            {used.map(({ at, index }) => (
+              <g key={at}>
+                <title>
+                  {`${labelOf(at)}: ${series
+                    .map(({ name, values }) => `${name} ${format(values[index] ?? 0)}`)
+                    .join(', ')}`}
+                </title>
+                {series.map(({ name, values }, place) => {
+                  const high = barHeight(values[index] ?? 0);
+                  return (
+                    <rect
+                      key={name}
+                      data-series={place}
+                      x={index * step + step * 0.1}
+                      y={height - high}
+                      width={step * 0.8}
+                      height={high}
+                    />
+                  );
+                })}
+              </g>
+            ))}
+          </svg>
+          <p className="chart-axis">
+            <span>{labelOf(starts[0] ?? 0)}</span>
+            <span>{labelOf(starts.at(-1) ?? 0)}</span>
+          </p>
+          <details>
+            <summary>Values as a table</summary>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Time</th>
+                  {series.map(({ name }) => (
+                    <th key={name} scope="col">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {used.map(({ at, index }) => (
+                  <tr key={at}>
+                    <th scope="row">{labelOf(at)}</th>
+                    {series.map(({ name, values }) => (
+                      <td key={name}>{values[index] == null ? '–' : format(values[index] ?? 0)}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </details>
+        </>
+      )}
+    </figure>
+  );
+}

@@ -1,0 +1,171 @@
+import { useEffect, useState } from 'react';
+import { Link, type OverviewFilter } from '../../app/route.tsx';
+import { duration } from '../../design/time.tsx';
+import { type Api, errorText } from '../../server/api.ts';
+import { BarChart } from './bar-chart.tsx';
+import {
+  type AttemptStatistics,
+  chartsOf,
+  count,
+  rangeOf,
+  ranges,
+  statisticsPath,
+} from './chart-data.ts';
+import './statistics.css';
+
+export interface StatisticsProps {
+  readonly api: Pick<Api, 'get'>;
+  readonly filter: OverviewFilter;
+}
+
+/** Charts of the model requests in a range of time. The filters are links, so they can be shared. */
+export function Statistics({ api, filter }: StatisticsProps) {
+  const { statistics, error } = useStatistics(api, filter);
+  return (
+    <section className="overview-card statistics" aria-labelledby="overview-statistics">
+      <h2 id="overview-statistics">Model requests</h2>
+      <Filters filter={filter} names={statistics?.names ?? []} />
+      {error !== undefined && <p role="alert">{error}</p>}
+      {statistics === undefined && error === undefined && <p>Loading …</p>}
+      {statistics !== undefined && (
+        <>
+          {!statistics.is_whole && (
+            <p className="overview-note" role="status">
+              The numbers do not contain all sessions yet. At most the 500 latest sessions count.
+            </p>
+          )}
+          <div className="statistics-charts">
+            {chartsOf(statistics).map((chart) => (
+              <BarChart
+                key={chart.title}
+                chart={chart}
+                starts={statistics.buckets.map(({ started_at }) => started_at)}
+                bucketMs={statistics.bucket_ms}
+              />
+            ))}
+          </div>
+          <GroupTable groups={statistics.groups} />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface FiltersProps {
+  readonly filter: OverviewFilter;
+  readonly names: AttemptStatistics['names'];
+}
+
+function Filters({ filter, names }: FiltersProps) {
+  const { agent, model } = filter;
+  const [current] = rangeOf(filter);
+  const agents = new Set(names.flatMap(({ agent_name }) => agent_name ?? []));
+  const models = new Set(names.flatMap((one) => one.model ?? []));
+  const link = (key: string, text: string, change: OverviewFilter, isCurrent: boolean) => (
+    <Link
+      key={key}
+      to={{ page: 'overview', range: filter.range, agent, model, ...change }}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
+      {text}
+    </Link>
+  );
+  return (
+    <div className="statistics-filters">
+      <nav aria-label="Range of time">
+        {ranges.map(([name, text]) => link(name, text, { range: name }, name === current))}
+      </nav>
+      {(agents.size > 1 || agent !== undefined) && (
+        <nav aria-label="Agent">
+          {link('', 'All agents', { agent: undefined }, agent === undefined)}
+          {[...agents].map((name) => link(name, name, { agent: name }, name === agent))}
+        </nav>
+      )}
+      {(models.size > 1 || model !== undefined) && (
+        <nav aria-label="Model">
+          {link('', 'All models', { model: undefined }, model === undefined)}
+          {[...models].map((name) => link(name, name, { model: name }, name === model))}
+        </nav>
+      )}
+    </div>
+  );
+}
+
+function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
+  if (groups.length === 0) return null;
+  const time = (value: { readonly p50: number; readonly p95: number } | null) =>
+    value === null ? '–' : `${duration(value.p50)} / ${duration(value.p95)}`;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
+    <section className="overview-scroll" aria-label="Requests by agent and model" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Agent</th>
+            <th scope="col">Model</th>
+            <th scope="col">Requests</th>
+            <th scope="col">Errors</th>
+            <th scope="col">To the first token: median / 95 %</th>
+            <th scope="col">To the end: median / 95 %</th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map(({ agent_name, provider, model, ...row }) => (
+            <tr key={JSON.stringify([agent_name, provider, model])}>
+              <th scope="row">{agent_name ?? 'unknown agent'}</th>
+              <td>{model ?? 'unknown model'}</td>
+              <td>{count(row.attempts)}</td>
+              <td>{count(row.errors)}</td>
+              <td>{time(row.first_token_ms)}</td>
+              <td>{time(row.duration_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const pollIntervalMs = 15_000;
+/** The pause while the server still reads sessions. */
+const continueIntervalMs = 2_000;
+
+interface StatisticsState {
+  readonly statistics: AttemptStatistics | undefined;
+  readonly error: string | undefined;
+}
+
+/** Reads the statistics, and reads them again from time to time while the page is visible. */
+function useStatistics(api: Pick<Api, 'get'>, filter: OverviewFilter): StatisticsState {
+  const [state, setState] = useState<StatisticsState>({ statistics: undefined, error: undefined });
+  const { range, agent, model } = filter;
+  useEffect(() => {
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async () => {
+      let pauseMs = pollIntervalMs;
+      try {
+        const path = statisticsPath({ range, agent, model }, Date.now());
+        const reply = await api.get(path, controller.signal);
+        const statistics = reply as unknown as AttemptStatistics;
+        if (controller.signal.aborted) return;
+        if (!statistics.is_whole) pauseMs = continueIntervalMs;
+        setState({ statistics, error: undefined });
+      } catch (reason) {
+        if (controller.signal.aborted) return;
+        setState((before) => ({ ...before, error: errorText(reason) }));
+      }
+      timer = setTimeout(poll, pauseMs);
+    };
+    const poll = () => {
+      if (document.visibilityState === 'visible') void read();
+      else timer = setTimeout(poll, pollIntervalMs);
+    };
+    void read();
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
+  }, [api, range, agent, model]);
+  return state;
+}
