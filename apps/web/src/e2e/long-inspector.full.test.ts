@@ -58,7 +58,10 @@ describeInChromium()('the inspector of a session with 100,000 records', () => {
     await tab.slider.focus();
     for (let presses = 0; presses < 20; presses++) await page.keyboard.press('Shift+ArrowRight');
     await page.getByRole('button', { name: /^Set B to record/ }).click();
-    await page.getByRole('status').getByText(/items? differs?/).waitFor();
+    await page
+      .getByRole('status')
+      .getByText(/items? differs?/)
+      .waitFor();
     expect(await visitor.allFaults()).toEqual([]);
   });
 });
