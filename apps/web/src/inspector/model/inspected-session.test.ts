@@ -22,10 +22,8 @@ function longLog(runs: number) {
 /** Opens a session at an offset, and counts the records that it reads. */
 async function openAt(runs: number, at: number | undefined) {
   const records = longLog(runs);
-  const outline: TaskOutline = {
-    ...{ task_id: 'test', is_whole: true },
-    ...outlineReply(foldOutline(emptyOutline, records)),
-  };
+  const reply = outlineReply(foldOutline(emptyOutline, records));
+  const outline = { task_id: 'test', is_whole: true, ...reply } as TaskOutline;
   const seen = { records: 0, subscribers: 0 };
   const task = {
     subscribe: () => {
