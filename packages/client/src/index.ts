@@ -5,6 +5,7 @@ export {
 } from './contract/client-error.ts';
 export type {
   AgentInfo,
+  Attachment,
   MessageContent,
   ModelUsage,
   OutlineSegment,
@@ -29,6 +30,7 @@ export type {
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
+  UploadOptions,
 } from './contract/task-handle.ts';
 export {
   type Client,

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
 import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
@@ -23,6 +24,14 @@ const OverviewPage = load && lazy(async () => ({ default: (await load()).Overvie
 const InspectorPage = lazy(async () => ({
   default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
 }));
+
+function PageSkeleton() {
+  return (
+    <div className="shell-wait">
+      <Skeleton label="Loading the page" bars={['short', 'block', 'block']} />
+    </div>
+  );
+}
 
 export function App() {
   const app = useMemo(createApp, []);
@@ -72,7 +81,7 @@ function Page() {
           )}
           {route.page === 'new' && <NewPage agent={route.agent} />}
           {route.page === 'overview' && OverviewPage && (
-            <Suspense fallback={<p className="shell-wait">Loading …</p>}>
+            <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
             </Suspense>
           )}
