@@ -31,6 +31,8 @@ const inspectorKeys: Keys = [
   ['Space', 'Plays or pauses'],
   ['+ -', 'Zooms in or out'],
   ['0', 'Shows the whole session'],
+  ['↑ ↓ ← →', 'In the tree: moves, folds and unfolds'],
+  ['Enter', 'In the tree: zooms to the span'],
 ];
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {

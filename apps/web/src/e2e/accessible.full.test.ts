@@ -38,6 +38,9 @@ describeInChromium()('accessibility', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
+    await page.getByRole('tree', { name: 'Spans' }).getByRole('treeitem').first().waitFor();
+    await check('the spans of the inspector');
+    await page.getByRole('tab', { name: 'Records' }).click();
     await page.getByRole('listbox', { name: 'Records' }).getByRole('option').first().waitFor();
     await check('the inspector');
     await page.goto('/app/overview');

@@ -96,6 +96,7 @@ describeInChromium()('an approval card', () => {
     await tab.send('count on');
     const before = await tab.waitForCount(5);
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
+    await tab.page.getByRole('tab', { name: 'Records' }).click();
     const search = tab.page.getByRole('searchbox', { name: 'Find records' });
     await search.fill('w1');
     await search.press('Escape');
