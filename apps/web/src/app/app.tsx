@@ -20,6 +20,11 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
 const [load] = Object.values(modules);
 const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
 
+/** The gallery of all components. */
+const GalleryPage = lazy(async () => ({
+  default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
+}));
+
 function PageSkeleton() {
   return (
     <div className="shell-wait">
@@ -73,6 +78,11 @@ function Page() {
           {route.page === 'overview' && OverviewPage && (
             <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
+            </Suspense>
+          )}
+          {route.page === 'design' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <GalleryPage />
             </Suspense>
           )}
         </div>

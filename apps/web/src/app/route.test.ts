@@ -13,6 +13,7 @@ const route: fc.Arbitrary<Route> = fc.oneof(
     at: fc.option(fc.nat(), { nil: undefined }),
   }),
   fc.constant({ page: 'overview' as const }),
+  fc.constant({ page: 'design' as const }),
 );
 
 test('routes and URLs convert in both directions', () => {

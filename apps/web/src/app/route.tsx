@@ -5,7 +5,8 @@ import { basePath, belowBase } from '../server/base-path.ts';
 export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
-  | { readonly page: 'overview' };
+  | { readonly page: 'overview' }
+  | { readonly page: 'design' };
 
 /**
  * Parses a URL. Below the base path, paths of the page start with `/app/`; all other paths belong to
@@ -14,7 +15,7 @@ export type Route =
 export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
   const [, app, page, id] = belowBase(pathname, base).split('/');
-  if (app === 'app' && page === 'overview') return { page };
+  if (app === 'app' && (page === 'overview' || page === 'design')) return { page };
   if (app === 'app' && page === 'tasks' && id)
     return { page: 'task', id: decoded(id), at: offsetOf(searchParams.get('at')) };
   return { page: 'new', agent: searchParams.get('agent') ?? undefined };
@@ -31,7 +32,8 @@ export function hrefOf(route: Route, base: string = basePath): string {
       return `${base}/app/tasks/${encodeURIComponent(route.id)}${at}`;
     }
     case 'overview':
-      return `${base}/app/overview`;
+    case 'design':
+      return `${base}/app/${route.page}`;
   }
 }
 
