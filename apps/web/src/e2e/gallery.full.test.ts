@@ -18,7 +18,7 @@ describeInChromium()('the gallery', () => {
     expect(await backgroundOf('light')).not.toBe(await backgroundOf('dark'));
     for (const name of ['A finished answer', 'A question: the gate is closed', 'A failed run'])
       expect(await page.getByRole('heading', { name }).count(), name).toBe(2);
-    expect(await page.getByRole('heading', { name: 'Allow refund?' }).count()).toBe(2);
+    expect(await page.getByRole('heading', { name: /^Allow / }).count()).toBe(2);
     expect(await axeFaults(page)).toEqual([]);
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { ApprovalDock } from '../chat/approval/approval-dock.tsx';
 import type { ChatSource } from '../chat/state/chat-source.ts';
 import { ItemView } from '../chat/transcript/item-view.tsx';
 import {
-  askingSession,
+  askingSessions,
   failedSession,
   finishedSession,
   runningSession,
@@ -11,7 +11,8 @@ import {
 import { Sample } from './token-samples.tsx';
 
 /** Samples of the conversation: finished, running, waiting, failed and in the past. */
-export function ChatSamples({ theme }: { readonly theme: string }) {
+export function ChatSamples({ theme }: { readonly theme: 'light' | 'dark' }) {
+  const asking = askingSessions[theme];
   return (
     <>
       <Sample title="A finished answer">
@@ -33,9 +34,9 @@ export function ChatSamples({ theme }: { readonly theme: string }) {
         </div>
       </Sample>
       <Sample title="A question: the gate is closed">
-        <Items source={askingSession} />
-        <ApprovalDock source={askingSession} handle={undefined} />
-        <ActivityLine source={askingSession} isPast />
+        <Items source={asking} />
+        <ApprovalDock source={asking} handle={undefined} />
+        <ActivityLine source={asking} isPast />
       </Sample>
       <Sample title="A failed run">
         <Items source={failedSession} />

@@ -154,16 +154,23 @@ export const runningSession: ChatSource = new SampleSession()
   .openItem('answer', 'assistant', { kind: 'text' }, 'Two of twelve tests have passed so')
   .source();
 
-/** A run that waits for an approval. */
-export const askingSession: ChatSource = new SampleSession()
-  .fact({ type: 'run_started', runId: runId('three') })
-  .item('question', 'user', [text('Refund the order 4411.')])
-  .item('calls', 'assistant', [call('a1', 'refund', { order: 4411, amount: 31.5 })])
-  .fact({
-    ...{ type: 'approval_asked', toolCallId: toolCallId('a1'), name: 'refund' },
-    ...{ reason: 'It pays money back.', rule: 'refund(*)' },
-  })
-  .source();
+/** Runs that wait for an approval, one for each theme, because two questions need two names. */
+export const askingSessions: Readonly<Record<'light' | 'dark', ChatSource>> = {
+  light: askingSession('refund'),
+  dark: askingSession('pay_back'),
+};
+
+function askingSession(tool: string): ChatSource {
+  return new SampleSession()
+    .fact({ type: 'run_started', runId: runId('three') })
+    .item('question', 'user', [text('Refund the order 4411.')])
+    .item('calls', 'assistant', [call('a1', tool, { order: 4411, amount: 31.5 })])
+    .fact({
+      ...{ type: 'approval_asked', toolCallId: toolCallId('a1'), name: tool },
+      ...{ reason: 'It pays money back.', rule: `${tool}(*)` },
+    })
+    .source();
+}
 
 /** A run that failed. */
 export const failedSession: ChatSource = new SampleSession()

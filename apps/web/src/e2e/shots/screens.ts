@@ -101,7 +101,7 @@ export const screens: readonly Screen[] = [
       await page.getByRole('heading', { name: 'Dark' }).waitFor();
       // The gallery scrolls inside of the page, so a high screen shows all of it.
       const { width } = page.viewportSize() ?? { width: 1280 };
-      const inside = await page.locator('.gallery').evaluate((one) => one.scrollHeight);
+      const inside = await page.evaluate<number>("document.querySelector('.gallery').scrollHeight");
       await page.setViewportSize({ width, height: Math.min(inside + 64, 16_000) });
     },
   },
