@@ -73,6 +73,7 @@ function frames(): Plugin {
   const inline = (code: string) => `<script>${code.replaceAll('</script', '<\\/script')}</script>`;
   const documents: Readonly<Record<string, () => string>> = {
     'frames/document.html': () => source('document.html'),
+    'frames/picture.html': () => source('picture.html'),
     'frames/diagram.html': () =>
       source('diagram.html')
         .replace('<script src="mermaid.js"></script>', () => inline(readFileSync(mermaid, 'utf8')))

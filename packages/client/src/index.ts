@@ -5,6 +5,7 @@ export {
 } from './contract/client-error.ts';
 export type {
   AgentInfo,
+  Attachment,
   MessageContent,
   ModelUsage,
   PastRequest,
@@ -26,6 +27,7 @@ export type {
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
+  UploadOptions,
 } from './contract/task-handle.ts';
 export {
   type Client,

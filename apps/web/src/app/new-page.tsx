@@ -1,6 +1,6 @@
 import type { AgentInfo } from '@millrace/client';
-import { useMemo, useState } from 'react';
-import { Composer } from '../chat/composer/composer.tsx';
+import { type RefObject, useMemo, useRef, useState } from 'react';
+import { type ComposedMessage, Composer } from '../chat/composer/composer.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
 import { Button } from '../design/button.tsx';
 import { ClockIcon, ShieldIcon, TimelineIcon } from '../design/icons.tsx';
@@ -20,11 +20,13 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
-  const send = async (text: string) => {
+  // A second try after a failed upload continues in the session of the first one.
+  const started = useRef<StartedSession>(undefined);
+  const send = async (message: ComposedMessage) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await startSession(app, chosen, text);
+      await startSession(app, chosen, message, started);
     } finally {
       setSending(false);
     }
@@ -73,15 +75,26 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
+/** A session that was created for a message that is not sent yet. */
+interface StartedSession {
+  readonly id: string;
+  readonly agent: string;
+}
+
 async function startSession(
   { client, api, outbox, directory }: App,
   agent: AgentInfo,
-  text: string,
+  { text, upload }: ComposedMessage,
+  started: RefObject<StartedSession | undefined>,
 ) {
   writeStored(sharedStorage, 'agent', agent.name);
-  const { id } = await client.createTask({ agent: agent.name });
-  await setTaskTitle(api, { id, task_metadata: null }, text);
-  if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
+  if (started.current?.agent !== agent.name)
+    started.current = { ...(await client.createTask({ agent: agent.name })), agent: agent.name };
+  const { id } = started.current;
+  const attachments = await upload(id);
+  await setTaskTitle(api, id, text || (attachments[0]?.name ?? ''));
+  if (!outbox.add(id, text, 'follow_up', attachments)) throw new Error(outboxFullText);
+  started.current = undefined;
   // If the user has opened another page meanwhile, that page stays open.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();

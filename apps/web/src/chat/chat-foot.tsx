@@ -19,6 +19,8 @@ export interface ChatFootProps {
   readonly live: LiveSource;
   readonly source: ChatSource;
   readonly isPast: boolean;
+  /** True if the user may only read. Default: false. */
+  readonly isReadOnly?: boolean | undefined;
   readonly onBackToNow: () => void;
   /** Called after the user sent a message. */
   readonly onSent: () => void;
@@ -29,15 +31,16 @@ export interface ChatFootProps {
  * and queued messages are in a row of their own. Only the conversation gets smaller when they appear,
  * and the message field keeps its place.
  */
-export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
+export function ChatFoot(props: ChatFootProps) {
+  const { live, source, isPast, isReadOnly = false, onBackToNow, onSent } = props;
   const hasEnded = useHasEnded(live) && !isPast;
   const isOffline = useIsOffline(live) && !isPast;
   return (
     <>
       <div className="chat-dock">
         <div className="chat-foot-main">
-          <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
-          <QueueView source={source} canWithdraw={!isPast} />
+          <ApprovalDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
+          <QueueView source={source} canWithdraw={!isPast && !isReadOnly} />
         </div>
       </div>
       <div className="chat-foot">
@@ -48,6 +51,8 @@ export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFoot
               <span>You are viewing an earlier moment.</span>
               <Button onClick={onBackToNow}>Back to now</Button>
             </div>
+          ) : isReadOnly ? (
+            <p className="past">You can read this session, but not write in it.</p>
           ) : (
             <LiveComposer live={live} onSent={onSent} />
           )}
@@ -104,8 +109,9 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
-      onSend={async (text, when) => {
-        if (!outbox.add(live.id, text, when)) throw new Error(outboxFullText);
+      onSend={async ({ text, when, upload }) => {
+        const attachments = await upload(live.id);
+        if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText);
         onSent();
       }}
     />

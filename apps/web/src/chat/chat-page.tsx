@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
-import { useApp } from '../app/app-context.ts';
+import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
 import { Skeleton } from '../design/skeleton.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
@@ -37,6 +37,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
   const [sentCount, setSentCount] = useState(0);
   const [isInspecting, setInspecting] = useState(at !== undefined);
   const isPast = at !== undefined;
+  const { isReadOnly } = useAccess();
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
   const isEmpty = useOutgoingMessages(id).length === 0 && isFullyLoaded(live);
@@ -59,18 +60,18 @@ export function ChatPage({ id, at }: ChatPageProps) {
           onInspect={InspectorPanel && (() => (isOpen ? close() : setInspecting(true)))}
         />
         <ConnectionBanner connection={connection} onReconnect={() => live.handle.reconnect()} />
-        <Branches live={live} isPast={isPast}>
+        <Branches live={live} isPast={isPast || isReadOnly}>
           <TranscriptView
             source={source}
             sentCount={sentCount}
             emptyText={isEmpty ? 'No messages yet.' : undefined}
           >
-            {!isPast && <RetryRow live={live} />}
+            {!isPast && !isReadOnly && <RetryRow live={live} />}
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>
         </Branches>
         <ChatFoot
-          {...{ live, source, isPast }}
+          {...{ live, source, isPast, isReadOnly }}
           onBackToNow={close}
           onSent={() => setSentCount((count) => count + 1)}
         />

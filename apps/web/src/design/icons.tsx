@@ -103,6 +103,24 @@ export const GridIcon = icon(
     <rect x="9" y="9" width="4.5" height="4.5" rx="1" />
   </>,
 );
+export const DotsIcon = icon(
+  <g fill="currentColor" stroke="none">
+    <circle cx="3.5" cy="8" r="1.25" />
+    <circle cx="8" cy="8" r="1.25" />
+    <circle cx="12.5" cy="8" r="1.25" />
+  </g>,
+);
+export const PinIcon = icon(<path d="M6 2.5h4l-.5 4 2.5 2.5H4l2.5-2.5ZM8 9v4.5" />);
+export const FolderIcon = icon(<path d="M2 12.5v-9h4l1.5 2H14v7Z" />);
+export const ArchiveIcon = icon(<path d="M2.5 3h11v3h-11ZM3.5 6v7h9V6M6.5 8.5h3" />);
+export const TrashIcon = icon(<path d="M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9M7 7v4M9 7v4" />);
+export const SelectIcon = icon(
+  <path d="M2.5 4.5 4 6l2.5-3M2.5 11 4 12.5 6.5 9.5M9 4.5h5M9 11h5" />,
+);
+export const ShareIcon = icon(<path d="M8 10V2.5M5 5l3-3 3 3M3.5 8v5.5h9V8" />);
+export const ClipIcon = icon(
+  <path d="m13 7.5-5.2 5.2a3 3 0 0 1-4.3-4.3l5.4-5.3a2 2 0 0 1 2.9 2.8l-5.3 5.3a1 1 0 0 1-1.5-1.4l4.8-4.8" />,
+);
 export const FileIcon = icon(
   <>
     <path d="M4 2.5h5l3 3v8H4Z" />

@@ -1,5 +1,5 @@
 import { useCallback } from 'react';
-import { useApp, useDirectory } from '../app/app-context.ts';
+import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
 import { useSetting } from '../app/appearance.ts';
 import { Link, type Route } from '../app/route.tsx';
 import { IconButton } from '../design/button.tsx';
@@ -14,7 +14,6 @@ import {
   ScreenIcon,
   SunIcon,
 } from '../design/icons.tsx';
-import { hasAllTasks } from '../server/directory.ts';
 import { TaskList } from './task-list.tsx';
 import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
@@ -32,10 +31,10 @@ const densityIcons = { comfortable: RoomyIcon, compact: CompactIcon } as const;
 /** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
-  const directoryState = useDirectory();
-  const { tasks, isLoaded, hasMore } = directoryState;
+  const { tasks, isLoaded, hasMore } = useDirectory();
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
+  const { isReadOnly } = useAccess();
   const [theme, nextTheme] = useSetting('theme');
   const [density, nextDensity] = useSetting('density');
   const ThemeIcon = themeIcons[theme];
@@ -71,7 +70,8 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         hasMore={hasMore}
         current={route.page === 'task' ? route.id : undefined}
         onLoadMore={more}
-        find={hasAllTasks(directoryState) ? undefined : find}
+        find={find}
+        isReadOnly={isReadOnly}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>

@@ -126,9 +126,12 @@ export type MessageContent =
     }
   | { readonly type: 'data'; readonly data: JsonObject };
 
-interface Attachment {
+/** A file of a message. `upload` of a task handle returns it. */
+export interface Attachment {
   readonly file_id: string;
   readonly name: string;
+  /** The media type. */
   readonly type: string;
+  /** The number of bytes. */
   readonly size: number;
 }

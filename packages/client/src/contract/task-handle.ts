@@ -12,7 +12,14 @@ import type {
   PartId,
 } from '@millrace/core';
 import type { ClientError } from './client-error.ts';
-import type { MessageContent, PastRequest, SpanInfo, Task, TaskDigest } from './server-types.ts';
+import type {
+  Attachment,
+  MessageContent,
+  PastRequest,
+  SpanInfo,
+  Task,
+  TaskDigest,
+} from './server-types.ts';
 
 /** Options of every method. The signal cancels the request. */
 export interface Cancelable {
@@ -35,6 +42,14 @@ export interface SendOptions extends CommandOptions {
    * end of the run. Default: `follow_up`.
    */
   readonly when?: 'steer' | 'follow_up' | undefined;
+}
+
+/** Options of `upload`. */
+export interface UploadOptions extends Cancelable {
+  /** The name of the file. Agents and people see it. */
+  readonly name: string;
+  /** The media type. Default: the type of the blob, or `application/octet-stream` if it has none. */
+  readonly type?: string | undefined;
 }
 
 /** Options of `approve`. */
@@ -133,6 +148,11 @@ export interface TaskHandle {
   stop(reason?: string, options?: Cancelable): Promise<Task>;
   /** Stops the current run and closes the task. */
   cancel(reason?: string, options?: Cancelable): Promise<Task>;
+  /**
+   * Uploads a file. The result can be an attachment of a message to an agent of this task. Uploading the same
+   * file again has no further effect. A file that no message names is deleted after a day.
+   */
+  upload(file: Blob, options: UploadOptions): Promise<Attachment>;
   /** Returns the bytes of a blob that a part references. */
   blob(hash: string, options?: Cancelable): Promise<Blob>;
 

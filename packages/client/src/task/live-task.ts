@@ -11,6 +11,7 @@ import {
 } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
 import type {
+  Attachment,
   MessageContent,
   PastRequest,
   SpanInfo,
@@ -29,6 +30,7 @@ import type {
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
+  UploadOptions,
 } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { TaskStream } from '../stream/task-stream.ts';
@@ -205,6 +207,10 @@ export class LiveTask implements TaskHandle {
 
   cancel(reason?: string, options: Cancelable = {}): Promise<Task> {
     return this.#commands.cancel(reason, options);
+  }
+
+  upload(file: Blob, options: UploadOptions): Promise<Attachment> {
+    return this.#commands.upload(file, options);
   }
 
   blob(hash: string, options: Cancelable = {}): Promise<Blob> {

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { encodeBatch, type FoldState, type Part, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
@@ -16,7 +15,7 @@ import {
 } from '../http/route.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
-import { blobReply } from './blob-reply.ts';
+import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
 const streamQuery = z.object({
@@ -31,9 +30,6 @@ const streamQuery = z.object({
 const streamReply = streamEventSchema;
 
 const eventStreamType = 'text/event-stream';
-
-/** The media types that a browser may display, because they cannot run code. */
-const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
 /** The approximate maximum size of a page in bytes. A page has at least one record. */
 const pageBytes = 2 ** 20;
@@ -103,19 +99,7 @@ export const taskLogRoutes: readonly Route[] = [
     async handle({ params: { task_id: task, hash } }, { service, log, headers }) {
       const { id } = await service.tasks.get({ id: task });
       const found = await referencedBlob(log, id, hash);
-      const isInline = found !== undefined && inlineTypes.test(found.mimeType);
-      const reply =
-        found &&
-        (await blobReply({
-          ...{ blobs: log.blobs, hash, length: found.length },
-          ...{ range: headers.range, ifRange: ifRange(headers) },
-          headers: {
-            'content-type': isInline ? found.mimeType : 'application/octet-stream',
-            'content-disposition': isInline ? 'inline' : 'attachment',
-            'content-security-policy': "default-src 'none'; sandbox",
-            'cache-control': 'private, no-cache',
-          },
-        }));
+      const reply = found && (await sendBlob({ ...found, hash }, log, headers));
       if (reply === undefined) {
         const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
         throw new ServerError('not_found', message, { task: id });
@@ -204,12 +188,6 @@ function readCursor(header: string | string[] | undefined, requested: string | u
   const message =
     'Cannot resume from this cursor: a cursor is the id of an event. Omit it to start with the current state';
   throw new ServerError('invalid', message);
-}
-
-/** Returns the header `if-range`, which is missing in the types of Node. */
-function ifRange(headers: IncomingHttpHeaders): string | undefined {
-  const value = headers['if-range'];
-  return value === undefined ? undefined : String(value);
 }
 
 interface ReferencedBlob {

@@ -1,5 +1,5 @@
 import type { ItemId } from '@millrace/core';
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Button } from '../../design/button.tsx';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
@@ -8,6 +8,10 @@ import { useConnection } from '../state/use-live.ts';
 import { drafts } from './draft.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
+
+const AttachmentNames = lazy(async () => ({
+  default: (await import('./file-chips.tsx')).AttachmentNames,
+}));
 
 /** Returns the messages of a task that are not in the server's log yet. */
 export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
@@ -55,9 +59,16 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
     <ul className="outbox" aria-label="Not sent yet">
       {messages.map((message) => (
         <li key={message.key} data-state={message.state}>
-          <p className="outbox-bubble" dir="auto">
-            {message.text}
-          </p>
+          {message.text !== '' && (
+            <p className="outbox-bubble" dir="auto">
+              {message.text}
+            </p>
+          )}
+          {message.attachments && (
+            <Suspense fallback={null}>
+              <AttachmentNames files={message.attachments} />
+            </Suspense>
+          )}
           {message.state === 'failed' ? (
             <Failed message={message} />
           ) : (
@@ -86,9 +97,12 @@ function Failed({ message }: { readonly message: OutgoingMessage }) {
       <Button size="small" onClick={answered(() => outbox.retry(message))}>
         Try again
       </Button>
-      <Button size="small" look="quiet" onClick={answered(edit)}>
-        Edit
-      </Button>
+      {/* The message field cannot show files that the server already has. */}
+      {message.attachments === undefined && (
+        <Button size="small" look="quiet" onClick={answered(edit)}>
+          Edit
+        </Button>
+      )}
       <Button size="small" look="quiet" onClick={answered(() => outbox.remove(message))}>
         Discard
       </Button>

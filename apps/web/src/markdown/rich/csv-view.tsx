@@ -1,4 +1,4 @@
-import { useShownRows } from '../design/shown-rows.tsx';
+import { useShownRows } from '../../design/shown-rows.tsx';
 
 /** The number of rows that are shown before a button shows more. */
 const pageSize = 100;

@@ -3,8 +3,8 @@ import { get, type IncomingMessage } from 'node:http';
 import { countingIds, DeltaWriter, itemId, sessionId } from '@millrace/core';
 import { type BlobStore, type Log, memoryLog } from '@millrace/log';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ServedAgent } from '../contract/served-agent.ts';
-import { createServer, type Server } from '../create-server.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
+import { createServer, type Server } from '../../create-server.ts';
 
 const agent: ServedAgent = { type: 'sync', name: 'agent', async *onMessage() {} };
 const sliceBytes = 2 ** 20;

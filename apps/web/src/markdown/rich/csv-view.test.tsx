@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../testing/dom-page.ts';
+import { loadExtras } from '../extras.ts';
+import { MarkdownView } from '../markdown-view.tsx';
 import { readCsv } from './csv-view.tsx';
-import { MarkdownView } from './markdown-view.tsx';
 
 test.each<[string, ',' | '\t', readonly (readonly string[])[] | undefined]>([
   [
@@ -64,6 +65,7 @@ test('a table that was written is read again', () => {
 
 test('a code block in CSV is a table when it is complete, and its code is one press away', async () => {
   const page = await openDomPage('http://localhost/app');
+  await loadExtras();
   const source = '```csv\ntown,rain\nBern,"1,200"\n';
   await page.render(<MarkdownView text={source} isOpen />);
   expect(page.findAll('table')).toEqual([]);

@@ -1,6 +1,6 @@
 import type { BlobStore } from '@millrace/log';
-import type { HttpResponse } from '../contract/http.ts';
-import { StreamReply } from '../http/route.ts';
+import type { HttpResponse } from '../../contract/http.ts';
+import { StreamReply } from '../../http/route.ts';
 
 /** The number of bytes that are read from the store at once. */
 const sliceBytes = 2 ** 20;
