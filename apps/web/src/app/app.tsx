@@ -25,6 +25,11 @@ const GalleryPage = lazy(async () => ({
   default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
 }));
 
+// The inspector in full width is loaded in the same way.
+const InspectorPage = lazy(async () => ({
+  default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
+}));
+
 function PageSkeleton() {
   return (
     <div className="shell-wait">
@@ -74,6 +79,11 @@ function Page() {
         <div className="shell-main" inert={isListOpen}>
           {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
           {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
+          {route.page === 'inspect' && (
+            <Suspense fallback={<p className="shell-wait">Loading the inspector …</p>}>
+              <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
+            </Suspense>
+          )}
           {route.page === 'new' && <NewPage agent={route.agent} />}
           {route.page === 'overview' && OverviewPage && (
             <Suspense fallback={<PageSkeleton />}>

@@ -68,7 +68,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         tasks={tasks}
         isLoaded={isLoaded}
         hasMore={hasMore}
-        current={route.page === 'task' ? route.id : undefined}
+        current={route.page === 'task' || route.page === 'inspect' ? route.id : undefined}
         onLoadMore={more}
         find={find}
         isReadOnly={isReadOnly}

@@ -29,7 +29,7 @@ export interface FileConflict {
   readonly path: string;
   /**
    * `changed`: somebody else changed the file, and that change would be lost. `not_stored`: its content is
-   * not on the log, because the file is large or holds a secret. `outside`: it is outside of the workspace.
+   * not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is outside of the workspace.
    * `protected`: programs run it or use it as settings. `unreadable`: it cannot be read now.
    */
   readonly code: 'changed' | 'not_stored' | 'outside' | 'protected' | 'unreadable';
@@ -79,6 +79,7 @@ async function planFile(
   redo: readonly FileChangeOnLog[],
 ): Promise<FileStep | FileConflict | undefined> {
   const conflict = (code: FileConflict['code'], message: string) => ({ path, code, message });
+  if (path === '') return conflict('not_stored', 'The message that changed it was redacted.');
   const inside = relative(workspace.root, path);
   if (inside === '' || inside.startsWith('..') || inside.startsWith('/'))
     return conflict('outside', 'It is outside of this folder.');

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
-import type { Part } from '@millrace/core';
-import { type Log, memoryLog } from '@millrace/log';
+import { type Part, toArray } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -152,6 +152,20 @@ describe('taking back changes of files', () => {
     expect(plan.conflicts.map(({ code }) => code)).toEqual(['not_stored', 'protected']);
     const [change] = await readFileChanges(files.log, session);
     expect(await files.log.blobs.get(change?.before?.hash ?? '')).toBeUndefined();
+  });
+
+  test('cannot take back what was redacted, and the log has lost the content', async () => {
+    const files = startSession();
+    const { log } = files;
+    const before = await files.send(['write', { path: 'a.txt', content: 'private\n' }]);
+    const [change] = await readFileChanges(log, session);
+    const hash = change?.after?.hash ?? '';
+    expect(await log.blobs.get(hash)).toBeDefined();
+    const { items } = await snapshot(log, session);
+    for (const { id, kind } of toArray(items)) if (kind === 'tool') await log.redact(session, id);
+    expect(await log.blobs.get(hash)).toBeUndefined();
+    const { plan } = await files.undoTo(before);
+    expect(plan.conflicts).toMatchObject([{ path: '', code: 'not_stored' }]);
   });
 
   test('refuses paths outside of the folder, as an imported session could have them', async () => {

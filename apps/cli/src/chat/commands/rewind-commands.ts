@@ -32,7 +32,7 @@ export const rewind: SlashCommand = {
       title: 'Go back to before which message?',
       items: points.map((point) => ({
         label: firstLine(point.text),
-        detail: `${formatAge(Math.max(0, clock.now() - point.time))} ago, ${countFiles(after(changes, point))} changed since`,
+        detail: `${agoText(clock.now() - point.time)}, ${countFiles(after(changes, point))} changed since`,
       })),
       onPick: async (index) => {
         const point = points[index];
@@ -147,7 +147,10 @@ async function moveFiles(context: CommandContext, move: FileMove): Promise<boole
 function conflictBlocks(context: CommandContext, { conflicts }: FilePlan): readonly Block[] {
   const rows = conflicts
     .slice(0, maxNamed)
-    .map(({ path, message }) => [relative(context.cwd, path), message] as const);
+    .map(
+      ({ path, message }) =>
+        [path === '' ? '(redacted)' : relative(context.cwd, path), message] as const,
+    );
   const more = conflicts.length - rows.length;
   const rest = more > 0 ? [[`… and ${more} more`, ''] as const] : [];
   const advice = '✗ Nothing was changed. /rewind can go back without the files.';
@@ -158,6 +161,11 @@ function namesOf({ cwd }: CommandContext, paths: readonly string[]): string {
   const named = paths.slice(0, maxNamed).map((path) => relative(cwd, path));
   const more = paths.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+function agoText(ms: number): string {
+  const age = formatAge(Math.max(0, ms));
+  return age === 'now' ? 'just now' : `${age} ago`;
 }
 
 function countFiles(changes: readonly FileChangeOnLog[]): string {
