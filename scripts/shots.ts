@@ -35,12 +35,11 @@ async function takeShots(browser: Browser, listed: readonly Screen[], stage: Sta
         const file = join(folder, `${screen.name}-${colorScheme}-${viewport.width}.png`);
         const context = await browser.newContext({
           ...{ colorScheme, viewport, reducedMotion: 'reduce' },
-          isMobile: false,
         });
         const page = await context.newPage();
         await screen.open(page, stage);
         await page.evaluate('document.fonts.ready');
-        await page.screenshot({ path: file, fullPage: screen.isWhole === true });
+        await page.screenshot({ path: file });
         await context.close();
         stage.server.send('enough');
       }

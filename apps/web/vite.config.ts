@@ -15,6 +15,8 @@ export default defineConfig({
     // No assets are inlined, because the page's content security policy allows no inline script or
     // style. It allows data URLs for images only.
     assetsInlineLimit: 0,
+    // These browsers know light-dark(). A part of the page can then have another theme than the page.
+    cssTarget: ['chrome123', 'edge123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
   },
   // While Vite serves the page, requests to the server's own routes are forwarded to the server.

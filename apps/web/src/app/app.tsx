@@ -20,6 +20,11 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
 const [load] = Object.values(modules);
 const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
 
+/** The gallery of all components. */
+const GalleryPage = lazy(async () => ({
+  default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
+}));
+
 // The inspector in full width is loaded in the same way.
 const InspectorPage = lazy(async () => ({
   default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
@@ -83,6 +88,11 @@ function Page() {
           {route.page === 'overview' && OverviewPage && (
             <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
+            </Suspense>
+          )}
+          {route.page === 'design' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <GalleryPage />
             </Suspense>
           )}
         </div>

@@ -18,6 +18,7 @@ const route: fc.Arbitrary<Route> = fc.oneof(
     agent: fc.option(name, { nil: undefined }),
     model: fc.option(name, { nil: undefined }),
   }),
+  fc.constant({ page: 'design' as const }),
 );
 
 test('routes and URLs convert in both directions', () => {

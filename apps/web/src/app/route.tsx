@@ -6,7 +6,8 @@ export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
-  | ({ readonly page: 'overview' } & OverviewFilter);
+  | ({ readonly page: 'overview' } & OverviewFilter)
+  | { readonly page: 'design' };
 
 /** What the charts of the overview show. */
 export interface OverviewFilter {
@@ -27,6 +28,7 @@ export function routeOf(href: string, base: string = basePath): Route {
     const read = (name: string) => searchParams.get(name) ?? undefined;
     return { page, range: read('range'), agent: read('agent'), model: read('model') };
   }
+  if (app === 'app' && page === 'design') return { page };
   if (app === 'app' && page === 'tasks' && id) {
     const at = offsetOf(searchParams.get('at'));
     return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
@@ -54,6 +56,8 @@ export function hrefOf(route: Route, base: string = basePath): string {
       const query = new URLSearchParams(given).toString();
       return `${base}/app/overview${query === '' ? '' : `?${query}`}`;
     }
+    case 'design':
+      return `${base}/app/design`;
   }
 }
 

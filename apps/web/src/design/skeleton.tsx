@@ -1,7 +1,7 @@
 import './skeleton.css';
 
 /** The width of a bar: `short` and `middle` are parts of a line, `block` is as high as a card. */
-export type BarSize = 'short' | 'middle' | 'full' | 'block';
+type BarSize = 'short' | 'middle' | 'full' | 'block';
 
 export interface SkeletonProps {
   /** What is loading, for screen readers: `Loading the sessions`. */

@@ -16,8 +16,6 @@ type SessionName = 'answer' | 'tools' | 'approval' | 'error';
 /** One screen of the page: how to reach it in a new tab. */
 export interface Screen {
   readonly name: string;
-  /** True if the picture shows the whole page, not only what fits on the screen. Default: false. */
-  readonly isWhole?: boolean;
   readonly open: (page: Page, stage: Stage) => Promise<unknown>;
 }
 
@@ -94,6 +92,17 @@ export const screens: readonly Screen[] = [
       await openSession(page, stage, 'answer');
       const opener = page.locator('.sidebar-button button');
       if (await opener.isVisible()) await opener.click();
+    },
+  },
+  {
+    name: 'design',
+    async open(page, { server }) {
+      await page.goto(`${server.url}/app/design`);
+      await page.getByRole('heading', { name: 'Dark' }).waitFor();
+      // The gallery scrolls inside of the page, so a high screen shows all of it.
+      const { width } = page.viewportSize() ?? { width: 1280 };
+      const inside = await page.evaluate<number>("document.querySelector('.gallery').scrollHeight");
+      await page.setViewportSize({ width, height: Math.min(inside + 64, 16_000) });
     },
   },
   {
