@@ -19,11 +19,18 @@ import type {
   SpanInfo,
   Task,
   TaskDigest,
+  TaskOutline,
 } from './server-types.ts';
 
 /** Options of every method. The signal cancels the request. */
 export interface Cancelable {
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `TaskHandle.records`. */
+export interface RecordsOptions extends Cancelable {
+  /** The maximum number of records. Default: as many as fit into about 1 MiB. */
+  readonly limit?: number | undefined;
 }
 
 /** Options of every command. */
@@ -160,7 +167,12 @@ export interface TaskHandle {
    * Returns a page of records after an offset. Its records are not merged, for example to show a session
    * step by step.
    */
-  records(from: number, options?: Cancelable): Promise<Batch>;
+  records(from: number, options?: RecordsOptions): Promise<Batch>;
+  /**
+   * Returns the log of the task in a limited number of segments, to read only the records of the part that
+   * is looked at. The first read of a long log may need several calls, see `is_whole`.
+   */
+  outline(options?: Cancelable): Promise<TaskOutline>;
   /** Returns the current result of the task: whether it runs, why it stopped, and its usage by model. */
   digest(options?: Cancelable): Promise<TaskDigest>;
   /** Returns the spans that the handlers of the task have written. */

@@ -17,6 +17,7 @@ import type {
   SpanInfo,
   Task,
   TaskDigest,
+  TaskOutline,
 } from '../contract/server-types.ts';
 import type {
   ApproveOptions,
@@ -25,6 +26,7 @@ import type {
   Connection,
   DenyOptions,
   LiveItem,
+  RecordsOptions,
   SendOptions,
   Sent,
   TaskHandle,
@@ -217,10 +219,16 @@ export class LiveTask implements TaskHandle {
     return this.#commands.blob(hash, options);
   }
 
-  async records(from: number, options: Cancelable = {}): Promise<Batch> {
+  async records(from: number, options: RecordsOptions = {}): Promise<Batch> {
     const { readRecords } = await taskReads();
     const incarnation = from > 0 ? this.#store.incarnation : undefined;
-    return readRecords(this.#options.http, this.id, { from, incarnation }, options);
+    const query = { from, incarnation, limit: options.limit };
+    return readRecords(this.#options.http, this.id, query, options);
+  }
+
+  async outline(options: Cancelable = {}): Promise<TaskOutline> {
+    const { readOutline } = await taskReads();
+    return readOutline(this.#options.http, this.id, options);
   }
 
   async digest(options: Cancelable = {}): Promise<TaskDigest> {

@@ -71,6 +71,11 @@ export interface PutOptions {
    * claimed the row. Default: no run causes the change, and it is not refused.
    */
   readonly epoch?: number | undefined;
+  /**
+   * Leaves `updatedAt` as it is, so that the row keeps its place in lists. It has no effect on a new row.
+   * Default: false.
+   */
+  readonly keepUpdatedAt?: boolean | undefined;
 }
 
 /** Options of `Rows.claim`. */

@@ -9,6 +9,7 @@ import type {
   SpanInfo,
   Task,
   TaskEvent,
+  TaskPlace,
   TaskResponse,
   TaskState,
   TaskStatus,
@@ -158,6 +159,8 @@ export interface TaskQuery extends PageQuery {
   readonly status?: TaskStatus | undefined;
   /** Fields that the task's metadata must have, with these values. */
   readonly metadata?: JsonObject | undefined;
+  /** The part of the session list that the task must be in. Default: all parts. */
+  readonly place?: TaskPlace | undefined;
   /** A text that the task's title, name or id must contain. Upper and lower case are equal. */
   readonly search?: string | undefined;
 }

@@ -8,6 +8,7 @@ import { agentRpcRoutes } from './rpc/agent-rpc.ts';
 import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
+import { statisticsRoutes } from './statistics.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -24,6 +25,7 @@ const routes: readonly Route[] = [
   ...stateRoutes,
   ...spanRoutes,
   ...trackerRoutes,
+  ...statisticsRoutes,
   ...tokenRoutes,
   ...chatRoutes,
   ...healthRoutes,

@@ -52,7 +52,9 @@ export async function forkTask(
   const through = (await log.info(newSession))?.origin?.through;
   if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
-  const task_metadata = { ...from.task_metadata, branch };
+  // A branch belongs to its parent in lists, so it has no place of its own.
+  const { pinned: _, archived: __, folder: ___, ...inherited } = from.task_metadata ?? {};
+  const task_metadata = { ...inherited, branch };
   const task = await tasks.adopt({ agentId, owner }, newSession, {
     ...{ params: from.params, task_metadata },
   });

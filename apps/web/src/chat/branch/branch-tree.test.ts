@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BranchTask, branchesAfter, conversationsOf } from './branch-tree.ts';
+import { type BranchTask, branchesAfter } from './branch-tree.ts';
 
 let created = 0;
 function task(id: string, branch?: { of: string; after: string | null }): BranchTask {
@@ -43,15 +43,4 @@ test('unrelated tasks are not branches of each other', () => {
 test('a cycle of forks does not loop forever', () => {
   const round = [task('p', { of: 'q', after: 'i' }), task('q', { of: 'p', after: 'i' })];
   expect(branchesAfter(round, 'p', 'i')).toEqual({ ids: ['p', 'q'], at: 0 });
-});
-
-test('each conversation is listed once, as the task with the highest rank', () => {
-  const ids = (rank: (task: BranchTask) => number) =>
-    conversationsOf(all, rank).map(({ id }) => id);
-  expect(ids(() => 0)).toEqual(['y', 'e']);
-  expect(ids(({ id }) => Number(id === 'c') + Number(id === 'x'))).toEqual(['x', 'c']);
-});
-
-test('a branch whose origin is not in the list is listed', () => {
-  expect(conversationsOf([d, other], () => 0).map(({ id }) => id)).toEqual(['d', 'x']);
 });

@@ -46,24 +46,6 @@ export function branchesAfter(
   return at === undefined || ids.length < 2 ? undefined : { ids, at };
 }
 
-/**
- * Returns one task for each conversation, in the order of the list. The branches of a conversation are
- * reached at its messages. The task is the first one that has the highest rank.
- */
-export function conversationsOf<T extends BranchTask>(
-  tasks: readonly T[],
-  rank: (task: T) => number,
-): readonly T[] {
-  const forks = new Map(tasks.map((task) => [task.id, forkOf(task)]));
-  const shown = new Map<string | undefined, T>();
-  for (const task of tasks) {
-    const root = rootOf(forks, task.id);
-    const best = shown.get(root);
-    if (best === undefined || rank(task) > rank(best)) shown.set(root, task);
-  }
-  return [...shown.values()];
-}
-
 function forkOf({ task_metadata }: BranchTask): Fork | undefined {
   const { of, after } = {
     of: undefined,

@@ -91,8 +91,7 @@ async function fork({ api, directory }: App, taskId: string, body: ForkBody): Pr
   const { id, task_metadata } = response as unknown as Task;
   // The first message of a session is its title.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
-  if (isFirst && body.content !== undefined)
-    await setTaskTitle(api, { id, task_metadata }, body.content.content);
+  if (isFirst && body.content !== undefined) await setTaskTitle(api, id, body.content.content);
   await directory.refresh();
   navigate({ page: 'task', id });
 }

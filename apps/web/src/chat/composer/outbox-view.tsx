@@ -1,6 +1,8 @@
-import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import type { ItemId } from '@millrace/core';
+import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Button } from '../../design/button.tsx';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { LiveSource } from '../state/live-source.ts';
 import { useConnection } from '../state/use-live.ts';
 import { drafts } from './draft.ts';
@@ -17,10 +19,37 @@ export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
 }
 
+const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
+
+/**
+ * Returns the messages that the conversation does not show yet. The stream can be faster than the
+ * answer to the request that sent a message. An item counts if it is newer than the message and has its
+ * text.
+ */
+function useUnseenMessages(live: LiveSource): readonly OutgoingMessage[] {
+  const outgoing = useOutgoingMessages(live.id);
+  const ids = useSourceValue(live, selectItemIds);
+  const starts = useRef<ReadonlyMap<string, number>>(new Map());
+  starts.current = new Map(outgoing.map(({ key }) => [key, starts.current.get(key) ?? ids.length]));
+  return outgoing.filter(({ key, text, state }) => {
+    const newer = ids.slice(starts.current.get(key));
+    return state === 'failed' || !newer.some((id) => isMessage(live, id, text));
+  });
+}
+
+function isMessage(live: LiveSource, id: ItemId, text: string): boolean {
+  const item = live.item(id);
+  if (item?.kind !== 'user') return false;
+  return item.partIds.some((partId) => {
+    const part = live.part(partId);
+    return part?.kind === 'text' && part.text === text;
+  });
+}
+
 /** Shows unsent messages at the end of the conversation until the log contains them. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
-  const messages = useOutgoingMessages(live.id);
+  const messages = useUnseenMessages(live);
   const isLive = useConnection(live).state === 'live';
   useEffect(() => {
     if (isLive) outbox.retryUnanswered(live.id);

@@ -33,6 +33,11 @@ export function expectsAnswer({ command }: QueuedCommand): boolean {
   return !silentCommandTypes.has(String(command['type']));
 }
 
+/** Returns whether the command stops the current run. */
+export function isAbort({ command }: QueuedCommand): boolean {
+  return command['type'] === 'abort';
+}
+
 /** Converts a command to the JSON that the agent loop reads from the log. */
 export function toLoopCommand(
   command: Command,

@@ -19,7 +19,7 @@ import type {
   SubmitResult,
 } from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
-import { type QueuedCommand, traceJson } from '../../journal/journal-state.ts';
+import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
@@ -44,6 +44,7 @@ import {
   consumesMessage,
   currentState,
   expectsAnswer,
+  isAbort,
   loopJournalOptions,
   messageKey,
   silentCommandTypes,
@@ -413,10 +414,6 @@ export class LoopRunner {
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
-}
-
-function isAbort({ command }: QueuedCommand): boolean {
-  return command['type'] === 'abort';
 }
 
 /** Returns the error for a command that is on the log although the task's row could not be written. */
