@@ -28,6 +28,8 @@ async function renderFoot({
 }: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
+  // The foot loads the questions on demand.
+  await import('./approval/approval-dock.tsx');
   const { ChatFoot } = await import('./chat-foot.tsx');
   const source = new GrowingSource();
   const drafts = [

@@ -1,5 +1,5 @@
 import type { Connection, TaskStatus } from '@millrace/client';
-import { useCallback } from 'react';
+import { lazy, Suspense, useCallback, useRef } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { isClosed } from '../app/task-text.ts';
@@ -7,13 +7,17 @@ import { useKey } from '../app/use-key.ts';
 import { Button } from '../design/button.tsx';
 import type { ListedTask } from '../server/directory.ts';
 import { ActivityLine } from './activity-line.tsx';
-import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
 import { outboxFullText } from './composer/outbox.ts';
 import { QueueView } from './composer/queue-view.tsx';
 import { type ChatSource, isUnfinished, useSourceValue } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
 import { useConnection, useHasEnded, useIsOffline, useTaskRow } from './state/use-live.ts';
+
+// Most sessions ask nothing before their first screen is shown.
+const ApprovalDock = lazy(async () => ({
+  default: (await import('./approval/approval-dock.tsx')).ApprovalDock,
+}));
 
 export interface ChatFootProps {
   readonly live: LiveSource;
@@ -39,7 +43,7 @@ export function ChatFoot(props: ChatFootProps) {
     <>
       <div className="chat-dock">
         <div className="chat-foot-main">
-          <ApprovalDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
+          <QuestionDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
           <QueueView source={source} canWithdraw={!isPast && !isReadOnly} />
         </div>
       </div>
@@ -59,6 +63,21 @@ export function ChatFoot(props: ChatFootProps) {
         </div>
       </div>
     </>
+  );
+}
+
+const hasQuestion = ({ state }: ChatSource) => state.asked.length > 0;
+
+/** The questions of the session. After the first question, the dock stays, because it moves the focus. */
+function QuestionDock(props: Parameters<typeof ApprovalDock>[0]) {
+  const isAsked = useSourceValue(props.source, hasQuestion);
+  const isNeeded = useRef(isAsked);
+  isNeeded.current ||= isAsked;
+  if (!isNeeded.current) return null;
+  return (
+    <Suspense fallback={null}>
+      <ApprovalDock {...props} />
+    </Suspense>
   );
 }
 
