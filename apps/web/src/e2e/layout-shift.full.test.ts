@@ -1,54 +1,65 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-/** Records each element that moved although it was already shown. */
-const watcher = `
+// Chromium reports each element that moves although nobody scrolled. The page allows no such move.
+
+/**
+ * Records all layout shifts, also those just after an input, because a slow server would answer later.
+ */
+const recorder = `
 globalThis.shifts = [];
+const nameOf = (node) => node?.nodeName + '.' + (node?.className ?? node?.parentElement?.className ?? '');
+const boxOf = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(' ');
 new PerformanceObserver((list) => {
   for (const { value, sources } of list.getEntries())
-    for (const { node, previousRect, currentRect } of sources) {
-      const element = node?.nodeType === 3 ? node.parentElement : node;
-      if (element?.closest('.markdown') == null) continue;
-      globalThis.shifts.push([value.toFixed(4), element.outerHTML.slice(0, 90),
-        [previousRect.x, previousRect.y, currentRect.x, currentRect.y].join(' ')].join(' '));
-    }
+    globalThis.shifts.push(value.toFixed(5) + ' ' + sources.map(({ node, previousRect, currentRect }) =>
+      nameOf(node) + ' from ' + boxOf(previousRect) + ' to ' + boxOf(currentRect)).join(', '));
 }).observe({ type: 'layout-shift', buffered: true });
 `;
 
-const row = (n: number) => `| ${n} | ${'word '.repeat(1 + ((n * 7) % 9)).trim()} | ${n * 12.5} |`;
+/** Returns the shifts since the last call. Chromium reports a shift with the next frames. */
+async function takeShifts(page: Page): Promise<readonly string[]> {
+  await page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+  );
+  return page.evaluate<string[]>('globalThis.shifts.splice(0)');
+}
 
-const long = [
-  '## Weather',
-  'The first words with **bold**, `code` and a [link](https://example.com/a), and more of them.',
-  `| day | what | rain |\n|---|---|--:|\n${Array.from({ length: 12 }, (_, n) => row(n)).join('\n')}`,
-  'After the table, an inline formula $x^2 + y^2 = z^2$ and some more words in the same line.',
-  '$$\n\\sum_{i=0}^n i = \\frac{n(n+1)}{2}\n$$',
-  '- one\n- two with `code`\n  1. nested\n  2. again\n- three',
-  `\`\`\`ts\n${Array.from({ length: 14 }, (_, n) => `const line${n} = ${n}; // comment`).join('\n')}\n\`\`\``,
-  'A picture: ![map](https://maps.example/a.png) and more.',
-  '```mermaid\nflowchart LR\n  A --> B\n  B --> C\n```',
-  '```csv\ntown,rain\nBern,1\nRom,2\n```',
-  'Press <kbd>Ctrl</kbd> for H<sub>2</sub>O.[^1]',
-  '<details>\n<summary>More</summary>\n\nHidden text.\n\n</details>',
-  '> A quote that is here.',
-  '[^1]: The footnote.',
-  'End of the answer.',
-].join('\n\n');
+const sizes = [
+  ['a desktop', { width: 1280, height: 800 }],
+  ['a phone', { width: 390, height: 844 }],
+] as const;
 
-describeInChromium()('a long answer', () => {
+describeInChromium()('layout shift', () => {
   const harness = useBrowserHarness();
 
-  test('22.5: moves nothing that is already shown while it streams', async () => {
-    // Everything fits into the window, so that every part of the answer is watched.
-    const visitor = await harness.visitor({ viewport: { width: 1200, height: 3600 } });
-    await visitor.context.addInitScript(watcher);
+  test.each(sizes)('is zero on %s: open, first message, stream, approval', async (_, viewport) => {
+    harness.server.send('go');
+    const visitor = await harness.visitor({ viewport });
+    await visitor.context.addInitScript(recorder);
     const tab = await visitor.tab();
-    await tab.send(`stream\n${long}`);
-    await tab.waitForText('End of the answer.');
-    await tab.answer.frameLocator('iframe').locator('svg').waitFor();
-    await tab.answer.locator('.katex').nth(1).waitFor();
-    expect(await tab.page.evaluate('globalThis.shifts')).toEqual([]);
-    expect(await visitor.allFaults()).toEqual([]);
+    const { page } = tab;
+    const shifts: Record<string, readonly string[]> = {};
+    await tab.message.waitFor();
+    await page.evaluate('document.fonts.ready');
+    shifts['open'] = await takeShifts(page);
+    await tab.send('count');
+    await tab.waitForCount(1);
+    shifts['first message'] = await takeShifts(page);
+    await tab.waitForCount(400);
+    shifts['stream'] = await takeShifts(page);
+    harness.server.send('enough');
+    await tab.waitForText('END');
+    await tab.stop.waitFor({ state: 'detached' });
+    shifts['end of the stream'] = await takeShifts(page);
+    await tab.send('ask me');
+    await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
+    shifts['approval'] = await takeShifts(page);
+    await page.goto(await tab.taskPath());
+    await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
+    shifts['open a session'] = await takeShifts(page);
+    expect(shifts).toEqual(Object.fromEntries(Object.keys(shifts).map((when) => [when, []])));
   });
 });
