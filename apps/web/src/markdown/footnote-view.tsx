@@ -8,8 +8,8 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import type { FootnoteStore } from './footnote-store.ts';
-import type { FootnoteNode } from './markdown-node.ts';
+import type { FootnoteStore } from './tree/footnote-store.ts';
+import type { FootnoteNode } from './tree/markdown-node.ts';
 import './footnote.css';
 
 /** What references and footnotes know about the text that contains them. */
