@@ -2,9 +2,9 @@ import { memo, type ReactNode, useCallback, useMemo, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { richExtra } from './extras.ts';
-import { GrowingListView } from './growing-list.tsx';
 import type { CodePiece } from './highlight.ts';
-import type { CodeNode } from './markdown-node.ts';
+import { GrowingListView } from './tree/growing-list.tsx';
+import type { CodeNode } from './tree/markdown-node.ts';
 import { useHighlight } from './use-highlight.ts';
 
 interface CodeViewProps {

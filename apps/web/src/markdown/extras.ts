@@ -57,7 +57,7 @@ export const mathExtra = createExtra(/\$|\\[([]/g, async () => {
 /** The code for HTML, pictures and previews of code. */
 export const richExtra = createExtra(
   /<\/?[a-z]|!\[|(?:```|~~~)[ \t]*(?:html|svg|mermaid|csv|tsv)\b/gi,
-  () => import('./rich/rich-content.tsx'),
+  () => import('./rich/index.ts'),
 );
 
 const allExtras: readonly Extra<unknown>[] = [mathExtra, richExtra];

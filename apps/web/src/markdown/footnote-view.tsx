@@ -8,8 +8,8 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import type { FootnoteStore } from './footnote-store.ts';
-import type { FootnoteNode } from './markdown-node.ts';
+import type { FootnoteStore } from './tree/footnote-store.ts';
+import type { FootnoteNode } from './tree/markdown-node.ts';
 import './footnote.css';
 
 /** What references and footnotes know about the text that contains them. */
@@ -43,6 +43,9 @@ export function FootnoteReference({ label, source }: Omit<FootnoteToken, 'type'>
 
 const subscribeToNothing = () => () => {};
 
+/** The space above a reference that a preview needs, in pixels. With less, it is shown below. */
+const spaceAbove = 240;
+
 interface LinkedReferenceProps {
   readonly scope: FootnoteScope;
   readonly label: string;
@@ -53,7 +56,11 @@ function LinkedReference({ scope, label, index }: LinkedReferenceProps) {
   const [isShown, setShown] = useState(false);
   const previewId = useId();
   const hide = () => setShown(false);
-  const show = () => setShown(true);
+  const [isBelow, setBelow] = useState(false);
+  const show = ({ currentTarget }: { readonly currentTarget: Element }) => {
+    setBelow(currentTarget.getBoundingClientRect().top < spaceAbove);
+    setShown(true);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !isShown) return;
     event.stopPropagation();
@@ -82,7 +89,12 @@ function LinkedReference({ scope, label, index }: LinkedReferenceProps) {
         </a>
       </sup>
       {isShown && (
-        <span role="tooltip" id={previewId} className="footnote-preview">
+        <span
+          role="tooltip"
+          id={previewId}
+          className="footnote-preview"
+          data-below={isBelow || undefined}
+        >
           {footnoteText(scope.footnotes.get(label)?.node)}
         </span>
       )}

@@ -1,5 +1,19 @@
 import { hidesAddress, safeLink } from '@millrace/markdown';
-import { isValidElement, type ReactNode } from 'react';
+import { type Context, createContext, isValidElement, type ReactNode } from 'react';
+
+/** Reads the blobs of the session that a text belongs to. */
+export interface BlobReader {
+  /** Returns the bytes of a blob. Rejects if no message of the session refers to it. */
+  blob(hash: string): Promise<Blob>;
+}
+
+/**
+ * The blobs of the session. Pictures of the text can refer to them. A text outside of a session has
+ * none, and shows such pictures as text.
+ */
+export const BlobSource: Context<BlobReader | undefined> = createContext<BlobReader | undefined>(
+  undefined,
+);
 
 export interface LinkProps {
   readonly address: string;

@@ -1,8 +1,8 @@
 import { useEffect, useId, useMemo, useState } from 'react';
 import { useHeldText } from './extras.ts';
 import { FootnoteContext } from './footnote-view.tsx';
-import { MarkdownTree } from './markdown-tree.ts';
 import { NodesView } from './node-view.tsx';
+import { MarkdownTree } from './tree/markdown-tree.ts';
 import './markdown.css';
 
 interface MarkdownViewProps {

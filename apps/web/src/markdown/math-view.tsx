@@ -1,7 +1,7 @@
 import type { MathToken } from '@millrace/markdown';
 import { useLayoutEffect, useRef, useState } from 'react';
 import { mathExtra } from './extras.ts';
-import type { CodeNode } from './markdown-node.ts';
+import type { CodeNode } from './tree/markdown-node.ts';
 
 type MathViewProps = Pick<MathToken, 'text' | 'source' | 'isDisplay'>;
 

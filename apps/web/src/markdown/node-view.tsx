@@ -2,11 +2,17 @@ import { memo } from 'react';
 import { CodeBlockView } from './code-view.tsx';
 import { richExtra } from './extras.ts';
 import { FootnoteView } from './footnote-view.tsx';
-import { type GrowingList, GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-node.ts';
 import { MathBlock } from './math-view.tsx';
 import { TableView } from './table-view.tsx';
+import { type GrowingList, GrowingListView } from './tree/growing-list.tsx';
+import type {
+  CodeNode,
+  ListItem,
+  ListNode,
+  MarkdownNode,
+  ParagraphNode,
+} from './tree/markdown-node.ts';
 
 /** Renders the nodes of a document, a quote or a list item. */
 export function NodesView({ nodes }: { readonly nodes: GrowingList<MarkdownNode> }) {

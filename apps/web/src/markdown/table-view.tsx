@@ -1,9 +1,9 @@
 import { type Alignment, type TableHead, tableHead, tableRow } from '@millrace/markdown';
 import { memo, useCallback, useMemo } from 'react';
-import { GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { TableNode } from './markdown-node.ts';
-import { decidingRows } from './steady-blocks.ts';
+import { GrowingListView } from './tree/growing-list.tsx';
+import type { TableNode } from './tree/markdown-node.ts';
+import { decidingRows } from './tree/steady-blocks.ts';
 
 /** Renders a table. Rows that did not change are not rendered again. */
 export function TableView({ node: { head, under, parts } }: { readonly node: TableNode }) {

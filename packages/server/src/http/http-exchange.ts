@@ -1,10 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { gzip } from 'node:zlib';
 import type { Clock } from '@millrace/log';
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
-import { acceptsEncoding } from './accept-encoding.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
@@ -13,6 +13,25 @@ let requests = 0;
 
 /** Smaller answers fit into one or two packets, so they are not compressed. */
 const minGzipBytes = 2048;
+
+const forms = {
+  br: /(?:^|[\s,])br[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*(?:,|$)/i,
+  gzip: /(?:^|[\s,])gzip[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*(?:,|$)/i,
+};
+
+/**
+ * Returns true if the client accepts an encoding. `gzip;q=0` means that it does not.
+ *
+ * @example
+ * acceptsEncoding({ 'accept-encoding': 'br, gzip;q=0' }, 'gzip'); // false
+ */
+export function acceptsEncoding(
+  { 'accept-encoding': accepted = '' }: Pick<IncomingHttpHeaders, 'accept-encoding'>,
+  encoding: keyof typeof forms,
+): boolean {
+  const found = forms[encoding].exec(String(accepted));
+  return found !== null && Number(found[1] ?? 1) > 0;
+}
 
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;

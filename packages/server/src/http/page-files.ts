@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
-import { acceptsEncoding } from './accept-encoding.ts';
+import { acceptsEncoding } from './http-exchange.ts';
 import { type Route, route, StreamReply } from './route.ts';
 
 /**

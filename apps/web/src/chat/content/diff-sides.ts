@@ -71,6 +71,22 @@ export function wordChanges(
   };
 }
 
+/** Returns the words that changed, for each removed line that has an added line beside it. */
+export function changedWords(
+  lines: readonly DiffLine[],
+): ReadonlyMap<DiffLine, readonly WordPiece[]> {
+  const words = new Map<DiffLine, readonly WordPiece[]>();
+  for (const row of sideRows(lines)) {
+    if (row.type === 'note' || row.before === undefined || row.after === undefined) continue;
+    if (row.before === row.after) continue;
+    const changes = wordChanges(row.before.text, row.after.text);
+    if (changes === undefined) continue;
+    words.set(row.before, changes.before);
+    words.set(row.after, changes.after);
+  }
+  return words;
+}
+
 function wordsOf(line: string): readonly string[] {
   return line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 }

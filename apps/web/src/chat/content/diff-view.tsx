@@ -1,9 +1,10 @@
-import { memo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { type DiffLine, diffLines } from './diff.ts';
-import { sideRows, type WordPiece, wordChanges } from './diff-sides.ts';
+import type { WordPiece } from './diff-sides.ts';
 import { type ClipLimits, clip, Gap, MoreBar } from './long-text.tsx';
+import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './diff-view.css';
 
@@ -16,6 +17,11 @@ interface DiffViewProps {
 }
 
 const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
+
+/** The code that compares words and puts lines side by side. A diff without it is unified. */
+export const diffSides = onDemand(() => import('./diff-sides.ts'));
+
+type DiffSides = typeof import('./diff-sides.ts');
 
 /** True if the user chose two sides last. Other diffs then start with two sides too. */
 let startsWithSides = false;
@@ -32,12 +38,13 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
     startsWithSides = !hasSides;
     setSides(startsWithSides);
   };
-  const all = diffLines(diff);
+  const all = useMemo(() => diffLines(diff), [diff]);
   const limits = isWhole ? unlimited : limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
   const isShortened =
     between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
-  const View = hasSides ? SideLines : UnifiedLines;
+  const sides = diffSides.useLoaded(true);
+  const View = hasSides && sides !== undefined ? SideLines : UnifiedLines;
   const count = (kind: DiffLine['kind']) => all.filter((line) => line.kind === kind).length;
   return (
     <figure className="diff">
@@ -50,7 +57,7 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
             −{count('removed')}
           </span>
         </span>
-        <span className="diff-switch">
+        <span className="diff-switch" hidden={sides === undefined}>
           <Button size="small" look="quiet" onClick={onSides}>
             {hasSides ? 'Unified' : 'Side by side'}
           </Button>
@@ -63,13 +70,13 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
         tabIndex={isWhole ? undefined : 0}
         data-all={!isWhole && (!isFolded || level > 0)}
       >
-        <View lines={head} limits={limits.line} />
+        <View lines={head} limits={limits.line} sides={sides} />
         {between > 0 && (
           <p className="diff-more">
             <Gap text={`${numberOf(between)} lines`} />
           </p>
         )}
-        <View lines={tail} limits={limits.line} />
+        <View lines={tail} limits={limits.line} sides={sides} />
       </div>
       <MoreBar
         {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff) : undefined }}
@@ -90,19 +97,20 @@ function moreLabel(all: readonly DiffLine[], diff: string): string {
 interface LinesProps {
   readonly lines: readonly DiffLine[];
   readonly limits: ClipLimits;
+  readonly sides: DiffSides | undefined;
 }
 
-function UnifiedLines({ lines, limits }: LinesProps) {
-  const words = changedWords(lines);
+function UnifiedLines({ lines, limits, sides }: LinesProps) {
+  const words = useMemo(() => sides?.changedWords(lines), [sides, lines]);
   return lines.map((line, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
-    <DiffRow key={at} {...{ line, limits, words: words.get(line) }} />
+    <DiffRow key={at} {...{ line, limits, words: words?.get(line) }} />
   ));
 }
 
-function SideLines({ lines, limits }: LinesProps) {
-  const words = changedWords(lines);
-  return sideRows(lines).map((row, at) => {
+function SideLines({ lines, limits, sides }: LinesProps) {
+  const words = useMemo(() => sides?.changedWords(lines), [sides, lines]);
+  return sides?.sideRows(lines).map((row, at) => {
     if (row.type === 'note')
       // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity
       return <DiffRow key={at} line={row.line} limits={limits} />;
@@ -117,27 +125,13 @@ function SideLines({ lines, limits }: LinesProps) {
             <DiffRow
               // biome-ignore lint/suspicious/noArrayIndexKey: a row has two sides
               key={side}
-              {...{ line, limits, words: words.get(line), isBefore: side === 0 }}
+              {...{ line, limits, words: words?.get(line), isBefore: side === 0 }}
             />
           ),
         )}
       </div>
     );
   });
-}
-
-/** Returns the words that changed, for each removed line that has an added line beside it. */
-function changedWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly WordPiece[]> {
-  const words = new Map<DiffLine, readonly WordPiece[]>();
-  for (const row of sideRows(lines)) {
-    if (row.type === 'note' || row.before === undefined || row.after === undefined) continue;
-    if (row.before === row.after) continue;
-    const changes = wordChanges(row.before.text, row.after.text);
-    if (changes === undefined) continue;
-    words.set(row.before, changes.before);
-    words.set(row.after, changes.after);
-  }
-  return words;
 }
 
 interface DiffRowProps {

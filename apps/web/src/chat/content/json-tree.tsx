@@ -1,91 +1,24 @@
 import type { JsonValue } from '@millrace/core';
-import { useState } from 'react';
-import { useShownRows } from '../../design/shown-rows.tsx';
+import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './json-tree.css';
 
-/** The number of entries that are shown before a button shows more. */
-const pageSize = 50;
+/** The code that shows the entries of a JSON value. */
+export const jsonEntries = onDemand(() => import('./json-entries.tsx'));
 
-/** Values with at most this depth are unfolded at first, if they have few entries. */
-const openDepth = 1;
-const openSize = 20;
+/** The start of a value that is shown while the code loads. */
+const maxStart = 200;
 
-interface EntryProps {
-  /** The name or the position in the value around it. Undefined for the whole value. */
-  readonly name?: string;
-  readonly value: JsonValue;
-  readonly depth?: number;
-}
-
-/** Shows a JSON value as a tree. Entries are rendered when they are unfolded. */
+/** Shows a JSON value as a tree. */
 export function JsonTree({ value }: { readonly value: JsonValue }) {
+  const Entry = jsonEntries.useLoaded(true)?.Entry;
   return (
     <div className="json-tree">
-      <Entry value={value} />
-    </div>
-  );
-}
-
-function Entry({ name, value, depth = 0 }: EntryProps) {
-  if (typeof value !== 'object' || value === null)
-    return (
-      <div className="json-entry">
-        <Name name={name} />
-        <Scalar value={value} />
-      </div>
-    );
-  return <Branch {...{ name, value, depth }} />;
-}
-
-interface BranchProps {
-  readonly name: string | undefined;
-  readonly value: Exclude<JsonValue, string | number | boolean | null>;
-  readonly depth: number;
-}
-
-function Branch({ name, value, depth }: BranchProps) {
-  const entries = Object.entries(value);
-  const [isOpen, setOpen] = useState(depth <= openDepth && entries.length <= openSize);
-  const { count, more } = useShownRows(entries.length, pageSize, 'entries');
-  const summary = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
-  return (
-    <details
-      className="json-entry"
-      open={isOpen}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>
-        <Name name={name} />
-        <span className="json-count">{summary}</span>
-      </summary>
-      {isOpen && (
-        <div className="json-entries">
-          {entries.slice(0, count).map(([key, one]) => (
-            <Entry key={key} name={key} value={one as JsonValue} depth={depth + 1} />
-          ))}
-          {more}
-        </div>
+      {Entry === undefined ? (
+        <VisibleText text={JSON.stringify(value).slice(0, maxStart)} escapes="directions" />
+      ) : (
+        <Entry value={value} />
       )}
-    </details>
-  );
-}
-
-function Name({ name }: { readonly name: string | undefined }) {
-  if (name === undefined) return null;
-  return (
-    <span className="json-name">
-      <VisibleText text={name} />
-      {': '}
-    </span>
-  );
-}
-
-function Scalar({ value }: { readonly value: string | number | boolean | null }) {
-  const kind = value === null ? 'null' : typeof value;
-  return (
-    <span className="json-value" data-kind={kind}>
-      <VisibleText text={JSON.stringify(value)} escapes="directions" />
-    </span>
+    </div>
   );
 }

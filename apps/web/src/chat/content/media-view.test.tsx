@@ -8,7 +8,8 @@ test.each([
   ['at a blocked address', { type: 'url', url: 'javascript:1' }],
 ] as const)('the name of a file %s has visible escapes', async (_what, of) => {
   const page = await openDomPage('http://page.test/');
-  const { MediaView } = await import('./media-view.tsx');
+  const { MediaView, mediaContent } = await import('./media-view.tsx');
+  await mediaContent.load();
   const part = { kind: 'file', name: 'invoice\u202Efdp.html', mimeType: 'text/html' } as const;
   await page.render(<MediaView source={{} as ChatSource} part={{ ...part, source: of }} />);
   expect(page.text()).toContain('invoice\\u202Efdp.html');
@@ -19,7 +20,8 @@ test.each([
   ['text/html', 'application/octet-stream', ['report']],
 ])('a file of the type %s is a blob of the type %s', async (mimeType, type, names) => {
   const page = await openDomPage('http://page.test/');
-  const { MediaView } = await import('./media-view.tsx');
+  const { MediaView, mediaContent } = await import('./media-view.tsx');
+  await mediaContent.load();
   const types: string[] = [];
   const { createObjectURL } = URL;
   URL.createObjectURL = (blob) => {

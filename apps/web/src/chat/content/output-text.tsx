@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'react';
-import { isTerminalText, type StyledRun, styledRuns } from './terminal-text.ts';
+import { onDemand } from './on-demand.ts';
+import type { StyledRun } from './terminal-text.ts';
 import { VisibleText } from './visible-text.tsx';
 import './output-text.css';
 
@@ -9,10 +10,18 @@ interface OutputTextProps {
   readonly isOpen: boolean;
 }
 
+/** The code that reads escape sequences of terminals. Without it, they are visible escapes. */
+export const terminalText = onDemand(() => import('./terminal-text.ts'));
+
+/** Matches an escape sequence, and a carriage return that overwrites a line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals use control characters
+const mayBeTerminalText = /[\u001b\r]/;
+
 /** Shows the output of a tool. The colors of programs for terminals become colors of the page. */
 export function OutputText({ text, isOpen }: OutputTextProps) {
   const place = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
+  const terminal = terminalText.useLoaded(mayBeTerminalText.test(text));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the end moves when the text changes
   useLayoutEffect(() => {
     if (isOpen && isAtEnd.current && place.current)
@@ -28,8 +37,8 @@ export function OutputText({ text, isOpen }: OutputTextProps) {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearEnd;
       }}
     >
-      {isTerminalText(text) ? (
-        styledRuns(text).map(styledRun)
+      {terminal?.isTerminalText(text) ? (
+        terminal.styledRuns(text).map(styledRun)
       ) : (
         <VisibleText text={text} escapes="directions" />
       )}

@@ -10,6 +10,9 @@ const resultOf = (text: string, isError = false): ToolResultPart => ({
 async function renderResult(part: ToolResultPart, isStopped = false, isOpen = false) {
   const page = await openDomPage('http://page.test/');
   const { ResultView } = await import('./result-view.tsx');
+  const { jsonEntries } = await import('../content/json-tree.tsx');
+  const { terminalText } = await import('../content/output-text.tsx');
+  await Promise.all([jsonEntries.load(), terminalText.load()]);
   const source = {} as ChatSource;
   await page.render(<ResultView {...{ source, part, isStopped, isOpen }} />);
   return page;

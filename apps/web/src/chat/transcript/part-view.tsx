@@ -1,8 +1,8 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
 import { lazy, memo, Suspense, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
-import { BlobSource } from '../../markdown/blob-source.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
+import { BlobSource } from '../../markdown/link-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
 import { MediaView } from '../content/media-view.tsx';
 import { type ChatSource, usePart, useSourceValue } from '../state/chat-source.ts';

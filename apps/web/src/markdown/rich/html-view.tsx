@@ -1,6 +1,6 @@
 import { createElement, type ReactNode, useMemo } from 'react';
-import { type GrowingList, GrowingListView } from '../growing-list.tsx';
 import { LinkView } from '../link-view.tsx';
+import { type GrowingList, GrowingListView } from '../tree/growing-list.tsx';
 import { PictureView } from './picture-view.tsx';
 import { type HtmlNode, readHtml, type SafeTag } from './safe-html.ts';
 

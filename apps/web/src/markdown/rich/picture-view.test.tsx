@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
-import { BlobSource } from '../blob-source.ts';
 import { loadExtras } from '../extras.ts';
+import { BlobSource } from '../link-view.tsx';
 import { MarkdownView } from '../markdown-view.tsx';
 
 const pixel = 'data:image/png;base64,iVBORw0KGgo=';

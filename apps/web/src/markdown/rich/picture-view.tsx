@@ -1,8 +1,7 @@
 import { safeLink } from '@millrace/markdown';
 import { type ReactNode, use, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../../design/button.tsx';
-import { BlobSource } from '../blob-source.ts';
-import { type LinkProps, PictureLink, textOf } from '../link-view.tsx';
+import { BlobSource, type LinkProps, PictureLink, textOf } from '../link-view.tsx';
 import { FrameView } from './frame-view.tsx';
 import './picture.css';
 

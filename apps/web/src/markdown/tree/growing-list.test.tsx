@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../../../packages/core/src/testing/runs.ts';
-import { openDomPage } from '../testing/dom-page.ts';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
+import { openDomPage } from '../../testing/dom-page.ts';
 import { GrowingList, GrowingListView } from './growing-list.tsx';
 
 test('a growing list is the same as an array', () => {

@@ -1,12 +1,12 @@
 import { parseInline, tableHead, tableRow } from '@millrace/markdown';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { runs } from '../../../../packages/core/src/testing/runs.ts';
-import { hostileTexts } from '../../../../packages/markdown/src/testing/hostile-markdown.ts';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
+import { hostileTexts } from '../../../../../packages/markdown/src/testing/hostile-markdown.ts';
 import {
   randomMarkdown,
   wordsOf,
-} from '../../../../packages/markdown/src/testing/random-markdown.ts';
+} from '../../../../../packages/markdown/src/testing/random-markdown.ts';
 import type { GrowingList } from './growing-list.tsx';
 import type { MarkdownNode } from './markdown-node.ts';
 import { MarkdownTree } from './markdown-tree.ts';
