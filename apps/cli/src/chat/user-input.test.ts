@@ -102,6 +102,12 @@ test('23.5: the prompt is there while servers connect, and each problem is shown
   expect(chat.terminal.text.split('The server is skipped.')).toHaveLength(2);
 });
 
+test('23.5: Enter before the prompt is there sends the message', async () => {
+  const chat = new TestChat({ script: ['Said.'] });
+  chat.type('Hello\n');
+  await chat.waitForText('Said.');
+});
+
 test('23.9: the screen says that nothing is asked', async () => {
   const log = memoryLog();
   const chat = new TestChat({ mode: 'allow', log, session: sessionId('yes') });

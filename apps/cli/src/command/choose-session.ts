@@ -2,7 +2,12 @@ import { randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { SessionChoice } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
-import { findSession, forkText, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
+import {
+  findSession,
+  forkText,
+  listSummaries,
+  type SessionSummary,
+} from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askUser } from './ask-user.ts';

@@ -44,7 +44,9 @@ function configuredKey([name, { apiKey }]: readonly [string, ModelConfig]): read
   if (problem === undefined)
     return [{ about: keysTopic, state: 'ok', text: `The model ${name} has a key` }];
   const advice = `Correct models.${name}.apiKey in your configuration`;
-  return [{ about: keysTopic, state: 'warn', text: `The key of the model ${name} ${problem}`, advice }];
+  return [
+    { about: keysTopic, state: 'warn', text: `The key of the model ${name} ${problem}`, advice },
+  ];
 }
 
 function keyFinding(name: string, env: Env): Finding | undefined {

@@ -407,7 +407,11 @@ describe('what is configured', () => {
     expect(on('mcp')).toMatchObject(
       [
         { state: 'ok', text: /The MCP server good offers 0 tools/ },
-        { state: 'fail', text: /slow.*within 200 ms/, advice: /mcpServers\.slow.*connectTimeoutMs/ },
+        {
+          state: 'fail',
+          text: /slow.*within 200 ms/,
+          advice: /mcpServers\.slow.*connectTimeoutMs/,
+        },
       ].map(any),
     );
   });

@@ -110,7 +110,5 @@ test('23.5: a tool that runs only as a task is left out, and that is reported', 
     '{"name":"bad","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}',
   );
   expect(names).toEqual(['bare_good', 'bare_last']);
-  expect(problems).toEqual([
-    'MCP server bare: its tool bad is left out: it runs only as a task',
-  ]);
+  expect(problems).toEqual(['MCP server bare: its tool bad is left out: it runs only as a task']);
 });
