@@ -43,6 +43,15 @@ export {
 export type { PermissionRule } from './permissions/permission-rule.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
+export { applyFilePlan } from './rewind/apply-file-plan.ts';
+export { type FileChangeOnLog, readFileChanges } from './rewind/file-changes.ts';
+export {
+  type FileConflict,
+  type FileMove,
+  type FilePlan,
+  type FileStep,
+  planFileChanges,
+} from './rewind/plan-file-changes.ts';
 export {
   approveInSandbox,
   approveUnconfined,
@@ -67,6 +76,7 @@ export {
 } from './sub-agents/sub-agents-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
+export type { ChangeLog } from './workspace/record-change.ts';
 export type { ResolvedPath, ResolveOptions } from './workspace/resolve-path.ts';
 export {
   type ChangeOptions,

@@ -47,8 +47,8 @@ interface ChatAppOptions {
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/** A second Ctrl-C within this time closes the chat. */
-const secondCtrlCMs = 2000;
+/** A second Ctrl-C within this time closes the chat, and a second Esc goes back to a message. */
+const secondKeyMs = 2000;
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
@@ -77,6 +77,7 @@ export class ChatApp implements CommandContext {
   #suspendTerminal: () => Promise<void> = noSuspend;
   #putBack: (text: string) => void = () => {};
   #cancelSecondCtrlC: (() => void) | undefined;
+  #cancelSecondEsc: (() => void) | undefined;
 
   constructor(options: ChatAppOptions, session: SessionId) {
     const { log, cwd, config, env, clock, theme, screen, built } = options;
@@ -135,6 +136,8 @@ export class ChatApp implements CommandContext {
   readonly newSession = (): SessionId => this.#ids.session();
 
   readonly quit = (): void => this.#options.onQuit();
+
+  readonly putBack = (text: string): void => this.#putBack(text);
 
   /** Opens a session and prints its end. Undefined opens a new session. */
   async open(session: SessionId | undefined): Promise<void> {
@@ -213,7 +216,7 @@ export class ChatApp implements CommandContext {
    */
   readonly interrupt = (): void => {
     if (this.#cancelSecondCtrlC !== undefined) return this.quit();
-    this.#cancelSecondCtrlC = this.clock.after(secondCtrlCMs, () => {
+    this.#cancelSecondCtrlC = this.clock.after(secondKeyMs, () => {
       this.#cancelSecondCtrlC = undefined;
       this.display.drawNow();
     });
@@ -223,8 +226,24 @@ export class ChatApp implements CommandContext {
   /** A hint that replaces the default hint of the prompt. */
   get hint(): string | undefined {
     if (this.#cancelSecondCtrlC !== undefined) return 'Press Ctrl-C again to leave';
+    if (this.#cancelSecondEsc !== undefined) return 'Press Esc again to go back to a message';
     return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
+
+  /** Handles Esc in an empty prompt while idle. The second one asks to which message to go back. */
+  readonly escapeIdle = (): void => {
+    if (this.#cancelSecondEsc === undefined) {
+      this.#cancelSecondEsc = this.clock.after(secondKeyMs, () => {
+        this.#cancelSecondEsc = undefined;
+        this.display.drawNow();
+      });
+    } else {
+      this.#cancelSecondEsc();
+      this.#cancelSecondEsc = undefined;
+      this.submit('/rewind');
+    }
+    this.display.drawNow();
+  };
 
   /** Handles Up in an empty prompt: withdraws the last queued message. */
   readonly withdrawLast = (): void => this.#runInBackground(this.#conversation.withdrawLast());
@@ -272,6 +291,7 @@ export class ChatApp implements CommandContext {
   /** Stops the run of this process and stops following the session. */
   async close(): Promise<void> {
     this.#cancelSecondCtrlC?.();
+    this.#cancelSecondEsc?.();
     this.#replay?.stop();
     this.#commands.stop();
     this.dialogs.close();

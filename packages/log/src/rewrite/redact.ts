@@ -159,6 +159,8 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
       return calls.has(fact.toolCallId) ? { ...fact, message: '' } : fact;
     case 'tool_execution_started':
       return calls.has(fact.toolCallId) ? { ...fact, summary: '' } : fact;
+    case 'file_changed':
+      return calls.has(fact.toolCallId) ? withoutFile(fact) : fact;
     case 'approval_asked':
     case 'approval_answered':
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
@@ -211,6 +213,16 @@ function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<str
   if (!Array.isArray(items)) return command;
   const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
   return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
+}
+
+/** Removes the path and the references to the stored contents, which are then deleted. */
+function withoutFile(fact: Extract<Fact, { type: 'file_changed' }>): Fact {
+  const { before, after } = fact;
+  return {
+    ...{ ...fact, path: '' },
+    ...(before && { before: { ...before, isStored: false } }),
+    ...(after && { after: { ...after, isStored: false } }),
+  };
 }
 
 function withoutInput({ input: _, ...fact }: Extract<Fact, { type: 'tool_output_asked' }>): Fact {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
+import { acceptsEncoding } from './accept-encoding.ts';
 import { type Route, route, StreamReply } from './route.ts';
 
 /**
@@ -43,6 +44,12 @@ const contentSecurityPolicy =
  */
 const framePolicy =
   "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+
+/**
+ * The policy of the frame for a picture of another server. It is the only one that allows such a request.
+ * The page creates this frame only after the user agreed.
+ */
+const picturePolicy = framePolicy.replace('img-src data: blob:', 'img-src https:');
 
 const maxFiles = 1000;
 
@@ -121,9 +128,7 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    'content-security-policy': filePath.startsWith('/frames/')
-      ? framePolicy
-      : contentSecurityPolicy,
+    'content-security-policy': policyOf(filePath),
     'cross-origin-opener-policy': 'same-origin',
     // A file with a content hash in its name never changes, so clients can keep it.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -131,6 +136,11 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
     etag,
   };
   return { etag, headers, encoded };
+}
+
+function policyOf(path: string): string {
+  if (path === '/frames/picture.html') return picturePolicy;
+  return path.startsWith('/frames/') ? framePolicy : contentSecurityPolicy;
 }
 
 /** Returns the route of one file. The route is public, because the files contain no secrets. */
@@ -185,10 +195,9 @@ export function createEncoder(bytes: Buffer, type: string): BodyEncoder {
     return { body: await body, encoding };
   };
   return async (headers) => {
-    const accepted = String(headers['accept-encoding'] ?? '');
     if (!isText) return { body: bytes };
-    if (/\bbr\b/.test(accepted)) return once('br', () => toBrotli(bytes, brotliOptions));
-    if (/\bgzip\b/.test(accepted)) return once('gzip', () => toGzip(bytes));
+    if (acceptsEncoding(headers, 'br')) return once('br', () => toBrotli(bytes, brotliOptions));
+    if (acceptsEncoding(headers, 'gzip')) return once('gzip', () => toGzip(bytes));
     return { body: bytes };
   };
 }

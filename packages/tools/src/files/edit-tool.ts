@@ -76,7 +76,8 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
         return after;
       };
       const options = { maxBytes: maxEditedBytes, signal };
-      const output = await workspace.boundTo(judged).change(path, change, options);
+      const bound = workspace.boundTo(judged).recordedBy(context);
+      const output = await bound.change(path, change, options);
       noteChange();
       return output;
     },

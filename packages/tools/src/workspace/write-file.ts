@@ -25,6 +25,8 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
+  /** The permission bits that the file gets. Default: those of the replaced file, or the system's. */
+  readonly mode?: number | undefined;
   /** The content that the file must have. The write fails if it has another one. Default: any. */
   readonly expected?: FileVersion | undefined;
 }
@@ -89,6 +91,20 @@ async function writeOnce(
   }
 }
 
+/** Throws if there is a file at the path already. */
+export async function assertMissing(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
+  const last = place.segments.length - 1;
+  const folder = await openFolder(openRoot, place, last).catch((error: unknown) => {
+    if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  try {
+    if (folder && (await existingStats(folder, place)) !== undefined) throw existsError(place);
+  } finally {
+    await folder?.close();
+  }
+}
+
 /**
  * Deletes a regular file, or a link if the path was resolved to one. Its folder stays, even if it is then
  * empty.
@@ -119,12 +135,12 @@ async function replace(
   bytes: Uint8Array,
   before: Stats | undefined,
   expected: FileVersion | undefined,
-  { sync = false, signal, isNew = false }: WriteOptions,
+  { sync = false, signal, isNew = false, mode }: WriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
   // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
   if (before !== undefined) await access(folder.pathOf(name), constants.W_OK);
-  const temporary = await writeTemporary(folder, bytes, before, sync);
+  const temporary = await writeTemporary(folder, bytes, before, { sync, mode });
   try {
     signal?.throwIfAborted();
     // This is checked as late as possible. A change between this check and the rename cannot be detected.
@@ -201,7 +217,7 @@ async function writeTemporary(
   folder: Folder,
   bytes: Uint8Array,
   before: Stats | undefined,
-  sync: boolean,
+  { sync, mode }: Pick<WriteOptions, 'sync' | 'mode'>,
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
   // Other users must not read the file before it gets the permissions of the file that it replaces.
@@ -210,6 +226,7 @@ async function writeTemporary(
     await folder.check(name, handle);
     await handle.writeFile(bytes);
     if (before !== undefined) await copyPermissions(handle, before);
+    if (mode !== undefined) await handle.chmod(mode & 0o777);
     if (sync) await handle.sync();
   } catch (error) {
     await removeTemporary(folder, name);

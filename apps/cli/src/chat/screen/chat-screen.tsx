@@ -100,6 +100,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const editor = useEditor({
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
+    onEscape: app.escapeIdle,
     ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
     onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
     ...{ isBusy, width, clock, isActive: false },
