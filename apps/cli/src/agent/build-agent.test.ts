@@ -100,11 +100,44 @@ describe('the tools are those of the folder', () => {
     const broken = { name: 'broken', stdio: { command: join(folderWith(), 'no-such-program') } };
     const provider = scriptedProvider([calls(['test_echo', { text: 'hi' }]), 'Done.']);
     const built = await testAgent({ provider, config: { mcpServers: [broken, stdioServer()] } });
-    expect(built.problems).toHaveLength(1);
-    expect(built.problems[0]).not.toContain('\n');
-    expect(built.problems[0]).toMatch(/broken.*[^.]\. The server is skipped\.$/s);
+    expect(built.servers.connecting()).toEqual(['broken', 'test']);
+    await built.servers.ready;
+    const problems = built.servers.problems();
+    expect([...built.problems, ...problems]).toHaveLength(1);
+    expect(problems[0]).not.toContain('\n');
+    expect(problems[0]).toMatch(/broken.*[^.]\. The server is skipped\.$/s);
     const { results, asked } = await run(built);
     expect([results, asked]).toEqual([['hi'], ['test_echo']]);
+  });
+});
+
+describe('23.5: MCP servers', () => {
+  const silent = {
+    name: 'silent',
+    stdio: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] },
+  };
+
+  test('23.5: do not delay the chat, and their tools are there when they are connected', async () => {
+    const provider = scriptedProvider([calls(['test_echo', { text: 'hi' }]), 'Done.']);
+    const mcpServers = [silent, stdioServer()];
+    const built = await testAgent({ provider, config: { mcpServers } });
+    expect(namesOf(built)).not.toContain('test_echo');
+    const { promise: isConnected, resolve } = Promise.withResolvers<void>();
+    built.servers.onChange(() => resolve());
+    await isConnected;
+    expect(built.servers.connecting()).toEqual(['silent']);
+    expect(namesOf(built)).toContain('test_echo');
+    expect((await run(built)).results).toEqual(['hi']);
+  });
+
+  test('23.5: delay a script until they are connected, and fail after their own time limit', async () => {
+    const provider = scriptedProvider([]);
+    const mcpServers = [{ ...silent, connectTimeoutMs: 200 }, stdioServer()];
+    const built = await testAgent({ provider, approve: 'park', config: { mcpServers } });
+    expect(namesOf(built)).toContain('test_echo');
+    expect(built.problems).toHaveLength(1);
+    expect(built.problems[0]).toContain('within 200 ms (connectTimeoutMs)');
+    expect(built.servers.problems()).toEqual([]);
   });
 });
 

@@ -40,7 +40,9 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
-  const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
+  const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
+  // A script needs all tools in its first request. The chat shows its prompt at once instead.
+  if (options.approve !== 'wait') await servers.ready;
   const { platform } = process;
   const { system } = config;
   const { env: allow, maskSecrets } = config.commands ?? {};
@@ -49,7 +51,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     options,
     workspace,
     policy,
-    servers: { ...servers, problems: [...servers.problems, ...linkProblems] },
+    servers,
+    linkProblems,
     questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
@@ -71,6 +74,7 @@ interface AgentParts {
   readonly workspace: Workspace;
   readonly policy: SessionPolicy;
   readonly servers: ServerTools;
+  readonly linkProblems: readonly string[];
   readonly questions: Questions;
   readonly reading: readonly Tool[];
   readonly changing: readonly Tool[];
@@ -92,21 +96,32 @@ function assemble(parts: AgentParts): BuiltAgent {
   });
   const own = [...reading, ...changing, task, ...asking];
   const names = new Set(own.map(({ name }) => name));
-  const serverTools = servers.tools.filter(({ name }) => !names.has(name));
-  const tools = [...own, ...serverTools];
+  const serverTools = () => servers.current().tools.filter(({ name }) => !names.has(name));
+  const allTools = () => [...own, ...serverTools()];
+  const isLive = whileAsking === 'wait' && options.config.mcpServers.length > 0;
+  const tools = isLive ? [...own, serverTools] : allTools();
+  const problems = [chosen.warning, parts.unconfined, ...parts.linkProblems];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
   const ways = { approve, whileAsking, output };
   return {
     agent: createAgent({ ...common, ...ways, name, tools, instructions }),
     chosen,
-    tools,
-    problems: [chosen.warning, parts.unconfined, ...servers.problems].filter(
+    get tools() {
+      return allTools();
+    },
+    problems: [...problems, ...(isLive ? [] : servers.current().problems)].filter(
       (problem) => problem !== undefined,
     ),
+    servers: {
+      connecting: servers.connecting,
+      ready: servers.ready,
+      onChange: servers.onChange,
+      problems: () => (isLive ? servers.current().problems : []),
+    },
     protection: parts.protection,
     policy: policy.current,
-    allows: (call, judged) => isAllowed(policy, call, judged, tools),
+    allows: (call, judged) => isAllowed(policy, call, judged, allTools()),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),

@@ -49,8 +49,10 @@ async function runsProject(server: object, options: { path?: string; trusted?: b
   const env = { HOME: home, PATH: path };
   const config = await loadConfig({ args: { trust: trusted }, env, cwd: project });
   expect(config.mcpServers).toHaveLength(1);
-  const { problems, close } = await connectMcpServers(config.mcpServers);
-  await close();
+  const servers = connectMcpServers(config.mcpServers);
+  await servers.ready;
+  const { problems } = servers.current();
+  await servers.close();
   // Neither the program of the project nor a missing one is a server.
   expect(problems).toHaveLength(1);
   return existsSync(mark);
@@ -94,8 +96,10 @@ test('18.80: attack: no tool gets a name that belongs to another server', async 
   // The test server has a tool `fail_mutely`. A rule for the tool `mutely` of the server `a_fail`
   // would allow it.
   const servers = ['a', 'a_fail'].map((name) => ({ ...stdioServer(), name }));
-  const { tools, problems, close } = await connectMcpServers(servers);
-  await close();
+  const connected = connectMcpServers(servers);
+  await connected.ready;
+  const { tools, problems } = connected.current();
+  await connected.close();
   const names = tools.map(({ name }) => name);
   expect(names).toContain('a_echo');
   expect(names).toContain('a_fail_echo');

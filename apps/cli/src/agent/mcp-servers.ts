@@ -1,19 +1,23 @@
 import type { Tool } from '@millrace/agent';
-import type { McpServer, McpTools } from '@millrace/tools/mcp';
+import type { McpTools } from '@millrace/tools/mcp';
+import type { ConfiguredMcpServer } from '../contract/config.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
-/** The tools of all connected servers, and one message for each server that failed. */
+/** The MCP servers of an agent. They connect in the background. */
 export interface ServerTools {
-  readonly tools: readonly Tool[];
-  readonly problems: readonly string[];
+  /** Returns the tools of the servers that are connected now, and a message for each problem. */
+  current(): { readonly tools: readonly Tool[]; readonly problems: readonly string[] };
+  /** Returns the names of the servers that are not connected yet. */
+  connecting(): readonly string[];
+  /** Calls the function after each server that is connected or has failed. */
+  onChange(listener: () => void): void;
+  /** Resolves when each server is connected or has failed, or when the signal aborts. */
+  readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
-/**
- * How long to wait for a server. It is short, because the user waits for the prompt until all
- * servers are connected.
- */
-const connectTimeoutMs = 10_000;
+/** How long a server may take to start. Some download their program at the first start. */
+const defaultConnectTimeoutMs = 60_000;
 /**
  * Maximum length of a message about a failed server. The last output of the server may have many
  * lines.
@@ -26,48 +30,85 @@ interface ConnectOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const noServers: ServerTools = { tools: [], problems: [], close: async () => {} };
+const noServers: ServerTools = {
+  current: () => ({ tools: [], problems: [] }),
+  connecting: () => [],
+  onChange: () => {},
+  ready: Promise.resolve(),
+  close: async () => {},
+};
+
+type Outcome = { readonly connected: McpTools } | { readonly problem: string };
 
 /** Connects to all MCP servers in parallel. A server that fails is skipped and reported. */
-export async function connectMcpServers(
-  servers: readonly McpServer[],
+export function connectMcpServers(
+  servers: readonly ConfiguredMcpServer[],
   { onProblem, signal }: ConnectOptions = {},
-): Promise<ServerTools> {
+): ServerTools {
   if (servers.length === 0 || signal?.aborted) return noServers;
-  // The module is loaded on demand, because it is large and most users have no MCP server.
-  const { connectMcp } = await import('@millrace/tools/mcp');
-  const connecting = servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem }));
-  const results = await Promise.race([Promise.allSettled(connecting), whenAborted(signal)]);
-  if (results === undefined) {
-    // Slow servers also close slowly. Nothing waits for them, because they end with the process.
-    for (const one of connecting) one.then((server) => server.close()).catch(() => {});
-    return noServers;
-  }
+  const outcomes = new Map<string, Outcome>();
+  const listeners: (() => void)[] = [];
+  const connecting = servers.map(async (server) => {
+    const outcome = await connectServer(server, onProblem);
+    outcomes.set(server.name, outcome);
+    for (const listener of listeners) listener();
+    return outcome;
+  });
   const names = servers.map(({ name }) => name);
-  const connected = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const offered = results.flatMap((one, at) =>
-    one.status === 'fulfilled' ? [{ server: names[at] ?? '', tools: one.value.tools }] : [],
-  );
-  const failed = results.flatMap((one) =>
-    one.status === 'rejected' ? [skippedMessage(one.reason)] : [],
-  );
-  const { tools, problems } = dropAmbiguousTools(offered, names);
   return {
-    tools,
-    problems: [...failed, ...problems],
-    close: async () => void (await Promise.all(connected.map((server) => server.close()))),
+    current: () => currentTools(names, outcomes),
+    connecting: () => names.filter((name) => !outcomes.has(name)),
+    onChange: (listener) => void listeners.push(listener),
+    ready: Promise.race([Promise.all(connecting).then(() => {}), whenAborted(signal)]),
+    close: async () => {
+      // Nothing waits for a server that still starts, because it ends with the process.
+      for (const one of connecting) one.then(closeServer).catch(() => {});
+      await Promise.all([...outcomes.values()].map(closeServer));
+    },
   };
 }
 
-function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
-  return new Promise((resolve) => {
-    signal?.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+/** Connects to one server, also for `millrace doctor`. Never throws. */
+export async function connectServer(
+  { connectTimeoutMs = defaultConnectTimeoutMs, ...server }: ConfiguredMcpServer,
+  onProblem?: (problem: string) => void,
+): Promise<Outcome> {
+  try {
+    // The module is loaded on demand, because it is large and most users have no MCP server.
+    const { connectMcp } = await import('@millrace/tools/mcp');
+    return { connected: await connectMcp(server, { connectTimeoutMs, onProblem }) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'The connection failed';
+    return { problem: oneLine(why, maxProblemLength).replace(/\.+$/, '') };
+  }
 }
 
-function skippedMessage(reason: unknown): string {
-  const why = reason instanceof Error ? reason.message : 'The connection failed';
-  return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. The server is skipped.`;
+async function closeServer(outcome: Outcome): Promise<void> {
+  if ('connected' in outcome) await outcome.connected.close();
+}
+
+function currentTools(
+  names: readonly string[],
+  outcomes: ReadonlyMap<string, Outcome>,
+): ReturnType<ServerTools['current']> {
+  const found = names.flatMap((server) => {
+    const outcome = outcomes.get(server);
+    return outcome === undefined ? [] : [{ server, outcome }];
+  });
+  const offered = found.flatMap(({ server, outcome }) =>
+    'connected' in outcome ? [{ server, tools: outcome.connected.tools }] : [],
+  );
+  const failed = found.flatMap(({ outcome }) =>
+    'problem' in outcome ? [`${outcome.problem}. The server is skipped.`] : [],
+  );
+  const { tools, problems } = dropAmbiguousTools(offered, names);
+  return { tools, problems: [...failed, ...problems] };
+}
+
+function whenAborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /**
@@ -79,7 +120,7 @@ function skippedMessage(reason: unknown): string {
 function dropAmbiguousTools(
   connected: readonly { readonly server: string; readonly tools: McpTools['tools'] }[],
   names: readonly string[],
-): Omit<ServerTools, 'close'> {
+): ReturnType<ServerTools['current']> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
   for (const { server, tools: offered } of connected)

@@ -61,6 +61,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const { protection } = built;
   app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'], protection }));
   app.print(...built.problems.map((problem) => note('mark', problem)));
+  showServerProblems(app, built);
   const onExit = () => screen.close();
   process.once('exit', onExit);
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
@@ -91,6 +92,19 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
     process.off('exit', onExit);
   }
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+}
+
+/** Prints each problem with an MCP server once, and updates the status line. */
+function showServerProblems(app: ChatApp, { servers }: RunChatOptions['built']): void {
+  const shown = new Set<string>();
+  const show = () => {
+    const fresh = servers.problems().filter((problem) => !shown.has(problem));
+    for (const problem of fresh) shown.add(problem);
+    app.print(...fresh.map((problem) => note('mark', problem)));
+    app.display.requestDraw();
+  };
+  servers.onChange(show);
+  show();
 }
 
 const dumbTerminalMessage =

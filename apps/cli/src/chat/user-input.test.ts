@@ -80,6 +80,34 @@ test('23.10: Esc stops a command of the user', async () => {
   await chat.waitForText('The command was stopped');
 });
 
+test('23.5: the prompt is there while servers connect, and each problem is shown once', async () => {
+  let connecting = ['slow'];
+  let problems: readonly string[] = [];
+  let tell = () => {};
+  const servers = {
+    connecting: () => connecting,
+    problems: () => problems,
+    onChange: (listener: () => void) => {
+      tell = listener;
+    },
+  };
+  const chat = new TestChat({ servers });
+  await chat.idle();
+  expect(chat.terminal.screen).toContain('connecting to slow');
+  [connecting, problems] = [[], ['Cannot connect to slow. The server is skipped.']];
+  tell();
+  tell();
+  await chat.waitForText('The server is skipped.');
+  await chat.waitUntilGone('connecting to slow');
+  expect(chat.terminal.text.split('The server is skipped.')).toHaveLength(2);
+});
+
+test('23.5: Enter before the prompt is there sends the message', async () => {
+  const chat = new TestChat({ script: ['Said.'] });
+  chat.type('Hello\n');
+  await chat.waitForText('Said.');
+});
+
 test('23.9: the screen says that nothing is asked', async () => {
   const log = memoryLog();
   const chat = new TestChat({ mode: 'allow', log, session: sessionId('yes') });

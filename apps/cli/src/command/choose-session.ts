@@ -2,7 +2,12 @@ import { randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { SessionChoice } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
-import { findSession, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
+import {
+  findSession,
+  forkText,
+  listSummaries,
+  type SessionSummary,
+} from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askUser } from './ask-user.ts';
@@ -48,7 +53,9 @@ async function pickSession(
   return undefined;
 }
 
-function listLine({ title, changedAt, hasWork }: SessionSummary, index: number): string {
+function listLine(summary: SessionSummary, index: number): string {
+  const { title, changedAt, hasWork } = summary;
+  const fork = forkText(summary);
   const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
-  return `${String(index + 1).padStart(3)}  ${when}  ${oneLine(title, 50)}${hasWork ? '  (not finished)' : ''}`;
+  return `${String(index + 1).padStart(3)}  ${when}  ${oneLine(title, 50)}${hasWork ? '  (not finished)' : ''}${fork === undefined ? '' : `  (${fork})`}`;
 }

@@ -59,6 +59,9 @@ const mcpServer = z
       .enum(['stdio', 'http'])
       .describe('Accepted for compatibility with other programs. The command or the url decides.')
       .optional(),
+    connectTimeoutMs: count(
+      'How long the server may take to start and to list its tools, in milliseconds. Default: 60000.',
+    ).optional(),
     disabled: z.boolean().describe('Do not use this server.').optional(),
   })
   .describe('A Model Context Protocol server: either a command or a url.');

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { McpServer } from '@millrace/tools/mcp';
-import type { FileMcpServer, ModelConfig } from '../contract/config.ts';
+import type { ConfiguredMcpServer, FileMcpServer, ModelConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
 import { errorAt } from './json-file.ts';
@@ -64,7 +63,7 @@ export function fileMcpServers(
   layer: Layer,
   at: ServerContext,
   warn: (warning: string) => void,
-): ReadonlyMap<string, McpServer | undefined> {
+): ReadonlyMap<string, ConfiguredMcpServer | undefined> {
   const { place } = at;
   const env = layer.owner === 'user' ? { ...at.env, PATH: place.searchPath } : at.env;
   const servers = Object.entries(layer.settings.mcpServers ?? {}).map(([name, given]) => {
@@ -98,17 +97,18 @@ function toMcpServer(
   name: string,
   server: FileMcpServer,
   { cwd, place }: ServerContext,
-): McpServer {
-  const { command, args, url = '', headers } = server;
+): ConfiguredMcpServer {
+  const { command, args, url = '', headers, connectTimeoutMs } = server;
+  const timeout = connectTimeoutMs === undefined ? {} : { connectTimeoutMs };
   if (command !== undefined) {
     const { folder, searchPath: PATH } = place;
     const isOwn = layer.owner === 'user';
     const env = isOwn && PATH !== undefined ? { PATH, ...server.env } : server.env;
     const usual = isOwn ? folder : cwd;
     const start = server.cwd === undefined ? usual : resolve(cwd, server.cwd);
-    return { name, stdio: { command, args, env, cwd: start } };
+    return { name, stdio: { command, args, env, cwd: start }, ...timeout };
   }
-  if (isHttpUrl(url)) return { name, http: { url, headers } };
+  if (isHttpUrl(url)) return { name, http: { url, headers }, ...timeout };
   throw errorAt(layer.file, ['mcpServers', name, 'url'], 'must be an http or https URL');
 }
 

@@ -20,6 +20,8 @@ export interface BuiltAgent {
    * Messages about things that failed at the start, such as an MCP server. Show each of them once.
    */
   readonly problems: readonly string[];
+  /** The MCP servers of the chat, which connect while the user types. */
+  readonly servers: ServerProgress;
   /**
    * One sentence about how the user is protected from commands. Undefined if there are no commands.
    */
@@ -56,6 +58,18 @@ export interface BuiltAgent {
   with(changes: AgentChanges): BuiltAgent;
   /** Closes the MCP servers of this agent and of all its variants. */
   close(): Promise<void>;
+}
+
+/** How far the MCP servers are. Their tools are added to the agent when they are connected. */
+export interface ServerProgress {
+  /** Returns the names of the servers that are not connected yet. */
+  connecting(): readonly string[];
+  /** Calls the function after each server that is connected or has failed. */
+  onChange(listener: () => void): void;
+  /** Returns a message for each server that failed so far. Show each of them once. */
+  problems(): readonly string[];
+  /** Resolves when no server connects any more. */
+  readonly ready: Promise<void>;
 }
 
 export interface AgentChanges {

@@ -19,7 +19,7 @@ export interface Config {
   readonly sandbox?: SandboxConfig | undefined;
   readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
-  readonly mcpServers: readonly McpServer[];
+  readonly mcpServers: readonly ConfiguredMcpServer[];
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
   /**
@@ -40,6 +40,12 @@ export interface Config {
   /** The file that stores decisions about folders; see `rememberRule`. */
   readonly foldersFile?: string | undefined;
 }
+
+/** An MCP server of the configuration. */
+export type ConfiguredMcpServer = McpServer & {
+  /** How long the server may take to start and to list its tools. Default: 60 s. */
+  readonly connectTimeoutMs?: number | undefined;
+};
 
 /** A project's file and the parts that were skipped. */
 export interface UntrustedFile {
@@ -193,5 +199,6 @@ export interface FileMcpServer {
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly type?: 'stdio' | 'http' | undefined;
+  readonly connectTimeoutMs?: number | undefined;
   readonly disabled?: boolean | undefined;
 }

@@ -1,3 +1,4 @@
+import type { ModelConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { localServers } from '../models/local-servers.ts';
 import { vendors } from '../models/vendors.ts';
@@ -22,17 +23,31 @@ export const checkNode: Check = async ({ nodeVersion }) => {
 const keysTopic = 'keys';
 
 /** Reports which keys are set and whether their format is plausible. It never prints a key. */
-export const checkKeys: Check = async ({ env }) => {
+export const checkKeys: Check = async ({ env, config }) => {
   const names = [
     ...vendors.flatMap(({ keyVariables }) => keyVariables),
     ...localServers.flatMap(({ keyVariable }) => keyVariable ?? []),
   ];
-  const found = names.flatMap((name) => keyFinding(name, env) ?? []);
+  const found = [
+    ...names.flatMap((name) => keyFinding(name, env) ?? []),
+    ...Object.entries(config?.models ?? {}).flatMap(configuredKey),
+  ];
   if (found.length > 0) return found;
   const text = 'No provider key is set';
   const advice = `Set one of ${vendors.map(({ keyVariables }) => keyVariables[0]).join(', ')}`;
   return [{ about: keysTopic, state: 'warn', text, advice }];
 };
+
+function configuredKey([name, { apiKey }]: readonly [string, ModelConfig]): readonly Finding[] {
+  if (apiKey === undefined) return [];
+  const problem = keyProblem(apiKey);
+  if (problem === undefined)
+    return [{ about: keysTopic, state: 'ok', text: `The model ${name} has a key` }];
+  const advice = `Correct models.${name}.apiKey in your configuration`;
+  return [
+    { about: keysTopic, state: 'warn', text: `The key of the model ${name} ${problem}`, advice },
+  ];
+}
 
 function keyFinding(name: string, env: Env): Finding | undefined {
   const value = env[name];

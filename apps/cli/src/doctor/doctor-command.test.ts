@@ -1,9 +1,11 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { startOllama } from '../../../../packages/providers/src/testing/ollama-server.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { LocalName } from '../models/local-servers.ts';
@@ -15,6 +17,9 @@ import type { Check, Finding } from './check.ts';
 import { type DoctorCommandOptions, doctorCommand } from './doctor-command.ts';
 
 const folder = temporaryFolder('doctor');
+const mcpServer = fileURLToPath(
+  new URL('../../../../packages/tools/src/testing/mcp-bare-server-in-process.ts', import.meta.url),
+);
 const key = 'sk-very-secret-0123456789';
 const localNames: readonly LocalName[] = ['ollama', 'lm-studio', 'llama.cpp', 'vllm', 'litellm'];
 
@@ -375,5 +380,39 @@ describe('checks', () => {
     const args = { command: 'doctor', json: false, color: true } as const;
     const left = await examine({}, { checks, args, stdout: new FailingOutput('EPIPE') });
     expect(left.code).toBe(exitCodes.done);
+  });
+});
+
+describe('what is configured', () => {
+  const configure = (config: object) => {
+    mkdirSync(join(home, '.config/millrace'), { recursive: true });
+    writeFileSync(join(home, '.config/millrace/config.json'), JSON.stringify(config));
+  };
+
+  test('23.12: a key of a model counts as a key', async () => {
+    const one = { provider: 'compatible', model: 'a', baseUrl: here(), apiKey: key };
+    configure({ models: { one } });
+    const { on, stdout } = await examine();
+    expect(on('keys')).toEqual([{ about: 'keys', state: 'ok', text: 'The model one has a key' }]);
+    expect(stdout).not.toContain(key);
+  });
+
+  test('23.5: MCP servers are started, and those that fail are named', async () => {
+    const command = process.execPath;
+    const good = { command, args: [mcpServer, '{"tools":[]}', '{}'], env: childEnv() };
+    const slow = { command, args: ['-e', 'setInterval(() => {}, 1e6)'], connectTimeoutMs: 200 };
+    configure({ mcpServers: { good, slow } });
+    const { on, code } = await examine();
+    expect(code).toBe(exitCodes.error);
+    expect(on('mcp')).toMatchObject(
+      [
+        { state: 'ok', text: /The MCP server good offers 0 tools/ },
+        {
+          state: 'fail',
+          text: /slow.*within 200 ms/,
+          advice: /mcpServers\.slow.*connectTimeoutMs/,
+        },
+      ].map(any),
+    );
   });
 });

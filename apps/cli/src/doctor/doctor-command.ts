@@ -11,6 +11,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 import { checkModel, configFindings, invalidConfigFinding } from './check-config.ts';
 import { checkEndpoints } from './check-endpoints.ts';
 import { checkKeys, checkNode, checkTerminal } from './check-machine.ts';
+import { checkMcpServers } from './check-mcp.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { checkStore } from './check-store.ts';
 
@@ -33,6 +34,7 @@ const allChecks: readonly Check[] = [
   checkEndpoints,
   checkStore,
   checkSandbox,
+  checkMcpServers,
   checkTerminal,
 ];
 

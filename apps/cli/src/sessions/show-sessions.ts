@@ -3,6 +3,7 @@ import { snapshot } from '@millrace/log';
 import { textTable } from '../print/text-table.ts';
 import {
   findSession,
+  forkText,
   listSummaries,
   type SessionSummary,
   shortIdLength,
@@ -44,9 +45,11 @@ function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[
   ];
 }
 
-function stateText({ holder, hasWork }: SessionSummary): string {
-  if (holder !== undefined) return `run by ${oneLine(holder, 20)}`;
-  return hasWork ? 'not finished' : '';
+function stateText(summary: SessionSummary): string {
+  const { holder, hasWork } = summary;
+  const work = hasWork ? 'not finished' : undefined;
+  const state = holder === undefined ? work : `run by ${oneLine(holder, 20)}`;
+  return [state, forkText(summary)].filter((text) => text !== undefined).join(', ');
 }
 
 /** Formats a time as local date and time, to the minute. */

@@ -104,6 +104,11 @@ export async function currentDrivers(
   );
 }
 
+/** Returns a note for lists that tells a fork from its parent. */
+export function forkText({ forkOf }: Pick<SessionSummary, 'forkOf'>): string | undefined {
+  return forkOf === undefined ? undefined : `fork of ${forkOf.slice(0, shortIdLength)}`;
+}
+
 /** A session as lists show it. */
 export interface SessionSummary {
   readonly id: SessionId;
@@ -113,6 +118,8 @@ export interface SessionSummary {
   readonly cwd: string | undefined;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
+  /** The session that this one is a fork of. Undefined if it is not a fork. */
+  readonly forkOf: SessionId | undefined;
   readonly through: number;
   /** True if work was interrupted, waits for an answer, or is queued. */
   readonly hasWork: boolean;
@@ -140,6 +147,7 @@ async function summarize(
     id,
     title: info.isDamaged ? '(damaged)' : titleText(first),
     cwd: typeof cwd === 'string' ? cwd : undefined,
+    forkOf: info.origin?.session,
     ...{ changedAt, through, hasWork, holder },
   };
 }

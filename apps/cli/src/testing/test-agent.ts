@@ -48,5 +48,6 @@ export async function testAgent(given: TestAgentOptions): Promise<TestAgent> {
     ...{ config: configWith(config), log, cwd },
   });
   onTestFinished(() => built.close());
-  return { ...built, log, cwd };
+  // Not a copy, because the tools of MCP servers are added later.
+  return Object.assign(built, { log, cwd });
 }

@@ -39,6 +39,8 @@ export interface TestChatOptions {
   readonly preview?: BuiltAgent['preview'] | undefined;
   /** What the agent asks about. Default: `ask`. */
   readonly mode?: Config['permissions']['mode'] | undefined;
+  /** The MCP servers that connect. Default: none. */
+  readonly servers?: Partial<BuiltAgent['servers']> | undefined;
   /** Runs the commands of the user. Default: returns an empty output. */
   readonly runUserCommand?: BuiltAgent['runUserCommand'] | undefined;
   /** Name of the model, read on each draw. Default: `script`. */
@@ -202,6 +204,13 @@ export class TestChat {
     const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry, guardrails }),
+      servers: {
+        connecting: () => [],
+        onChange: () => {},
+        problems: () => [],
+        ready: Promise.resolve(),
+        ...options.servers,
+      },
       ...{ chosen, tools, problems: [], protection: undefined, close: async () => {} },
       allows: async ({ name: tool, input = {} }) =>
         this.#policy.decide({ tool, input }).decision === 'allow',

@@ -104,3 +104,11 @@ test('of a partly invalid result, the rest is kept', async () => {
     expect.stringMatching(/left out/),
   ]);
 });
+
+test('23.5: a tool that runs only as a task is left out, and that is reported', async () => {
+  const { names, problems } = await beside(
+    '{"name":"bad","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}',
+  );
+  expect(names).toEqual(['bare_good', 'bare_last']);
+  expect(problems).toEqual(['MCP server bare: its tool bad is left out: it runs only as a task']);
+});

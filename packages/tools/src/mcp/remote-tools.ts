@@ -40,7 +40,9 @@ export class RemoteTools {
   /** Replaces the tools. Returns true if they differ from the previous tools. */
   replace(given: readonly RemoteTool[]): boolean {
     const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
-    const offered = [...first.values()].reverse().filter((tool) => this.#hasBoundedSchema(tool));
+    const offered = [...first.values()]
+      .reverse()
+      .filter((tool) => this.#isCallable(tool) && this.#hasBoundedSchema(tool));
     const listed = JSON.stringify(offered);
     if (listed === this.#listed) return false;
     this.#listed = listed;
@@ -56,6 +58,14 @@ export class RemoteTools {
     return true;
   }
 
+  /** Returns false for a tool that only runs as a task of the server, because calls would fail. */
+  #isCallable({ name, execution }: RemoteTool & ToolExecution): boolean {
+    const isCallable = execution?.taskSupport !== 'required';
+    if (!isCallable)
+      this.reportOnce(`its tool ${clip(name, 100)} is left out: it runs only as a task`);
+    return isCallable;
+  }
+
   #hasBoundedSchema({ name, inputSchema }: RemoteTool): boolean {
     // The depth is checked first, because `JSON.stringify` fails on deeply nested values.
     const isDeep = checkJson(inputSchema, schemaLimits) !== undefined;
@@ -65,6 +75,11 @@ export class RemoteTools {
       this.reportOnce(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
     return isBounded;
   }
+}
+
+/** The field of a tool of the revision of November 2025. */
+interface ToolExecution {
+  readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
 }
 
 const maxSummaryLength = 200;

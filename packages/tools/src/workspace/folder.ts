@@ -22,6 +22,11 @@ export interface Folder {
    * Returns a path to an entry, or to the folder itself. The name is a single segment, never `..`.
    */
   pathOf(name?: string): string;
+  /**
+   * True if the folder is an open handle. An entry that is opened through `pathOf` is then certainly one of
+   * this folder, and `check` does nothing.
+   */
+  readonly isHandle: boolean;
   /** Opens a subfolder. Fails with ENOTDIR or ELOOP if it is a link. */
   enter(name: string): Promise<Folder>;
   /** Throws if the file that was opened through `pathOf` may not be the entry of this folder. */
@@ -118,6 +123,7 @@ function folderByHandle(handle: FileHandle): Folder {
   const pathOf = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
   return {
     pathOf,
+    isHandle: true,
     enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags)),
     check: async () => {},
     close: () => handle.close(),
@@ -139,6 +145,7 @@ export async function folderByName(real: string): Promise<Folder> {
   await checkSelf();
   return {
     pathOf,
+    isHandle: false,
     enter: (name) => folderByName(pathOf(name)),
     check: async (name, opened) => {
       const { ino, dev } = await opened.stat();

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { importBlobs, importSession, type Log, memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -213,6 +213,28 @@ describe('sessions', () => {
   });
 });
 
+test('23.12: /fork says that this is a copy, and lists tell it from its parent', async () => {
+  const chat = new TestChat({ script: ['Said.'], session: sessionId('parent'), columns: 120 });
+  await chat.send('The question');
+  await chat.waitForText('Said.');
+  await chat.send('/fork');
+  await chat.waitForText('This is a copy. /resume parent returns to the original.');
+  await chat.send('/sessions');
+  await chat.waitForText('fork of parent');
+  expect(chat.terminal.text.split('fork of parent')).toHaveLength(2);
+});
+
+test('23.12: the colours of a program are not shown as text', async () => {
+  const paint = defineTool({
+    ...{ name: 'paint', description: 'Paints', input: z.object({}), effects: 'none' as const },
+    execute: async () => '\u001b[31mred\u001b[0m words',
+  });
+  const chat = new TestChat({ script: [toolCalls(['c1', 'paint', {}]), 'Done.'], tools: [paint] });
+  await chat.send('Go');
+  await chat.waitForText('red words');
+  expect(chat.terminal.text).not.toContain('␛');
+});
+
 describe('/export', () => {
   const chatWithMessage = async (name: string) => {
     const chat = new TestChat({
@@ -240,18 +262,33 @@ describe('/export', () => {
     expect(lines.length).toBe((through ?? 0) + 1);
   });
 
-  test('23.4: writes blobs and sub-agents, so that another store can import the file', async () => {
-    const chat = await chatWithMessage('with-blobs');
-    const { hash } = await chat.log.blobs.put(new TextEncoder().encode('a long output'));
-    const file = {
-      kind: 'file',
-      name: 'out.txt',
-      mimeType: 'text/plain',
-      source: { type: 'blob', hash, size: 13 },
-    };
-    void file;
+  test('23.4: writes blobs too, so that another store can import the file', async () => {
+    const long = defineTool({
+      ...{
+        name: 'long',
+        description: 'Writes much',
+        input: z.object({}),
+        effects: 'none' as const,
+      },
+      execute: async () => 'word '.repeat(100_000),
+    });
+    const chat = new TestChat({
+      script: [toolCalls(['c1', 'long', {}]), 'The answer.'],
+      ...{ cwd: folder(), session: sessionId('with-blobs'), tools: [long], columns: 200 },
+    });
+    await chat.send('Go');
+    await chat.waitForText('The answer.');
     await chat.send('/export blobs.jsonl');
     await chat.waitForText('blobs.jsonl.');
+    const other = memoryLog();
+    const lines = readFileSync(join(folder(), 'blobs.jsonl'), 'utf8').trim().split('\n');
+    const first = lines.findIndex((line) => line.startsWith('{"millrace"'));
+    expect(first).toBeGreaterThan(0);
+    await importBlobs(other, lines.slice(0, first));
+    await importSession(other, lines.slice(first));
+    const records = async ({ log }: { readonly log: Log }) =>
+      (await log.read(chat.session)).records;
+    expect(await records({ log: other })).toEqual(await records(chat));
   });
 
   test('overwrites no file', async () => {

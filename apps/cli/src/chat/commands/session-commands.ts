@@ -1,5 +1,6 @@
 import {
   findSession,
+  forkText,
   listSummaries,
   type SessionSummary,
   shortIdLength,
@@ -92,10 +93,11 @@ function sessionsOfFolder({ log, cwd }: CommandContext): Promise<readonly Sessio
   return listSummaries(log, { cwd });
 }
 
-function aboutSession({ changedAt, hasWork, holder }: SessionSummary): string {
+function aboutSession(summary: SessionSummary): string {
+  const { changedAt, hasWork, holder } = summary;
   const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
-  if (holder !== undefined) return `${when}, driven by ${holder}`;
-  return hasWork ? `${when}, unfinished` : when;
+  const state = holder === undefined ? (hasWork ? 'unfinished' : undefined) : `driven by ${holder}`;
+  return [when, forkText(summary), state].filter((text) => text !== undefined).join(', ');
 }
 
 export const compact: SlashCommand = {

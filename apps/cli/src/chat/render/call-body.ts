@@ -1,6 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipLines } from '../../text/cells/clip-text.ts';
+import { withoutStyles } from '../../text/cells/printable.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
 import { formatCount } from './format-amounts.ts';
@@ -71,7 +72,7 @@ function textBody(
   { length }: CardResult,
   isCommand: boolean,
 ): readonly string[] {
-  const lines = text.trimEnd().split('\n');
+  const lines = withoutStyles(text).trimEnd().split('\n');
   if (lines.join('') === '') return [];
   const hidden = Math.max(0, lines.length - maxTextLines);
   const rest = length > text.length ? [`… ${formatCount(length, 'character')} in all`] : [];

@@ -11,6 +11,8 @@ interface StatusOptions {
   readonly stats: UsageStats;
   /** The name of the other process that drives the session. Undefined if there is none. */
   readonly holder: string | undefined;
+  /** The names of the MCP servers that are not connected yet. Default: none. */
+  readonly connecting?: readonly string[] | undefined;
   /** `allow` means that tools run without a question. Default: `ask`. */
   readonly mode?: PermissionsConfig['mode'] | undefined;
 }
@@ -34,7 +36,13 @@ const modeText = {
   'read-only': 'read-only',
 } as const;
 
-function statusParts({ chosen, stats, holder, mode = 'ask' }: StatusOptions): readonly string[] {
+function statusParts({
+  chosen,
+  stats,
+  holder,
+  mode = 'ask',
+  connecting = [],
+}: StatusOptions): readonly string[] {
   const { input, output, costs, estimated } = sessionUsage(stats);
   const { firstTokenMs, tokensPerSecond } = stats;
   const about = estimated ? '~' : '';
@@ -50,6 +58,7 @@ function statusParts({ chosen, stats, holder, mode = 'ask' }: StatusOptions): re
   const parts = [
     modeText[mode],
     holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
+    connecting.length === 0 ? undefined : `connecting to ${connecting.join(', ')}`,
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);

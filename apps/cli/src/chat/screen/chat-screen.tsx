@@ -183,6 +183,7 @@ function layoutOf(
     status: statusLine(look, {
       ...{ chosen, stats: state.stats, holder: conversation.holder },
       mode: app.config.permissions.mode,
+      connecting: built.servers.connecting(),
     }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })

@@ -1,4 +1,5 @@
 import type { BuiltAgent } from '../../contract/agent.ts';
+import { withoutStyles } from '../../text/cells/printable.ts';
 import { type Block, note } from '../contract/block.ts';
 
 interface UserCommandsOptions {
@@ -40,7 +41,7 @@ export class UserCommands {
     this.#running.add(stop);
     print({ type: 'command', text: `!${command}` });
     try {
-      const output = await built().runUserCommand(command, stop.signal);
+      const output = withoutStyles(await built().runUserCommand(command, stop.signal));
       print(note('plain', output));
       const text = `${openTag}${command}\n${output}\n</user_command>`;
       this.#outputs = [...this.#outputs, text].slice(-maxOutputs);

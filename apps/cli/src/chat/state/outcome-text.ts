@@ -70,7 +70,7 @@ export function reasonSuffix(reason: string | undefined): string {
 
 /** Descriptions of request problems for users, by code. */
 const problemTexts: ReadonlyMap<string, string> = new Map([
-  ['network', 'the provider could not be reached'],
+  ['network', 'the connection to the provider failed'],
   ['overloaded', 'the provider is overloaded'],
   ['rate_limit', 'the provider limits the request rate'],
   ['server', 'the provider had an error'],

@@ -34,13 +34,27 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
     if (!isActive) return;
     const reader = new KeyReader({ clock, onRead: (read) => handle(read) });
     // Ink sets the stream's encoding, so no chunk ends inside a character.
-    const listen = (chunk: string | Buffer) => reader.push(String(chunk));
+    let isFirst = true;
+    const listen = (chunk: string | Buffer) => {
+      const text = String(chunk);
+      reader.push(isFirst ? typedBeforeStart(text) : text);
+      // The terminal itself may answer first, with a sequence that starts with Esc.
+      if (!text.startsWith('\u001b')) isFirst = false;
+    };
     stdin.on('data', listen);
     return () => {
       stdin.off('data', listen);
       reader.reset();
     };
   }, [stdin, isActive, clock]);
+}
+
+/**
+ * Returns the text that was typed before the terminal was in raw mode. The terminal has turned Enter
+ * into a line feed, which would be Ctrl-J, a new line, afterwards.
+ */
+function typedBeforeStart(text: string): string {
+  return text.startsWith('\u001b') ? text : text.replaceAll('\n', '\r');
 }
 
 /** Ignores Ink's paste event, because the paste also arrives in order with the other keys. */

@@ -43,6 +43,14 @@ export function oneLine(text: string, length: number): string {
   return `${characters.slice(0, length - 1).join('')}…`;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences start with it
+const styleSequence = /\u001b\[[0-9;:]*m/g;
+
+/** Removes the colours and styles that programs write for a terminal. */
+export function withoutStyles(text: string): string {
+  return text.replace(styleSequence, '');
+}
+
 const tabStop = 4;
 
 /** Replaces tabs with spaces, because the width of a tab depends on its column. */

@@ -33,7 +33,7 @@ export async function grepFile(
 ): Promise<FileMatches> {
   const window = contextWindow(contextLines, maxLength);
   let matches = 0;
-  const portions = fileLines(fd);
+  const portions = fileLines(fd, contextLines === 0 ? quickRegex(regex) : undefined);
   for (let count = 1; ; count++) {
     if (count % portionsAtOnce === 0) await setImmediate();
     const { done, value } = portions.next();
@@ -70,7 +70,7 @@ type FileEnd = 'text' | 'clipped' | 'binary';
  * does not contain. It reads synchronously, which is several times faster for small files, so use
  * it only in a worker thread.
  */
-export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> {
+export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileLine[], FileEnd> {
   let pending: Buffer = Buffer.alloc(0);
   let isSkipping = false;
   let isClipped = false;
@@ -86,12 +86,17 @@ export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> 
     isSkipping = end === -1 && pending.length >= maxLineBytes;
     isClipped ||= isSkipping;
     if (end === -1) continue;
-    const lines = linesOf(pending, number);
-    number += lines.length;
+    const text = textOf(pending, number);
     pending = bytes.subarray(end + 1);
-    yield lines;
+    if (quick?.test(text) === false) number += lineCount(text);
+    else {
+      const lines = linesOf(text, number);
+      number += lines.length;
+      yield lines;
+    }
   }
-  if (pending.length > 0) yield linesOf(pending, number);
+  const rest = textOf(pending, number);
+  if (pending.length > 0 && quick?.test(rest) !== false) yield linesOf(rest, number);
   return isClipped ? 'clipped' : 'text';
 }
 
@@ -110,10 +115,30 @@ function* chunksOf(fd: number): Generator<Buffer> {
   }
 }
 
-function linesOf(bytes: Buffer, first: number): readonly FileLine[] {
+/** Decodes a portion. A byte order mark at the start of the file is left out. */
+function textOf(bytes: Buffer, first: number): string {
   const text = bytes.toString('utf8');
-  const lines = (first === 1 ? text.replace(/^\uFEFF/, '') : text).split('\n');
-  return lines.map((line, index) => ({
+  return first === 1 ? text.replace(/^\uFEFF/, '') : text;
+}
+
+function lineCount(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++;
+  return count;
+}
+
+/**
+ * Returns an expression that finds out whether any of several lines can match, before they are split.
+ * Undefined if there is none. In these cases, a part of the expression could match a line break, which
+ * can be slow, or an assertion could see the next line.
+ */
+function quickRegex({ source, flags }: RegExp): RegExp | undefined {
+  const canCrossLines = /\[\^|\\[sDWBnrvfpPkux0-9c]|\(\?/.test(source) || flags.includes('s');
+  return canCrossLines ? undefined : new RegExp(source, `${flags.replace(/[gmy]/g, '')}m`);
+}
+
+function linesOf(text: string, first: number): readonly FileLine[] {
+  return text.split('\n').map((line, index) => ({
     number: first + index,
     text: line.endsWith('\r') ? line.slice(0, -1) : line,
   }));

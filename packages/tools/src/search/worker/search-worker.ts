@@ -124,7 +124,8 @@ async function grepWalkedFile(
   limit: number,
   maxLength: number,
 ): Promise<FileMatches | undefined> {
-  const handle = await openWalkedFile(file);
+  const opened = openWalkedFile(file);
+  const handle = opened instanceof Promise ? await opened : opened;
   try {
     return await (handle &&
       grepFile(handle.fd, {
