@@ -45,7 +45,10 @@ function frames(): Plugin {
   const source = (name: string) => readFileSync(new URL(name, frameFiles), 'utf8');
   const inline = (code: string) => `<script>${code.replaceAll('</script', '<\\/script')}</script>`;
   const documents: Readonly<Record<string, () => string>> = {
-    'frames/document.html': () => source('document.html'),
+    'frames/document.html': () =>
+      source('document.html').replace('<script src="document.js"></script>', () =>
+        inline(source('document.js')),
+      ),
     'frames/diagram.html': () =>
       source('diagram.html')
         .replace('<script src="mermaid.js"></script>', () => inline(readFileSync(mermaid, 'utf8')))

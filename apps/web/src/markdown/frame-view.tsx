@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { withBase } from '../server/base-path.ts';
+import { useKeyboardGuard } from './keyboard-guard.ts';
 
 /** What a frame shows: a document in HTML, or a diagram in the language of Mermaid. */
 export type FrameKind = 'document' | 'diagram';
@@ -23,6 +24,7 @@ const documentHeight = 420;
 export function FrameView({ kind, text, onFailed }: FrameViewProps) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [height, setHeight] = useState(() => startHeight(kind, text));
+  const { isInUse, use } = useKeyboardGuard(frame, kind === 'document', onFailed);
   useEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
       const content = frame.current?.contentWindow;
@@ -37,15 +39,23 @@ export function FrameView({ kind, text, onFailed }: FrameViewProps) {
     return () => window.removeEventListener('message', receive);
   }, [text, onFailed]);
   return (
-    <iframe
-      ref={frame}
-      className="preview-frame"
-      title={kind === 'document' ? 'Preview of the document' : 'Diagram'}
-      src={withBase(`/frames/${kind}.html`)}
-      sandbox="allow-scripts"
-      referrerPolicy="no-referrer"
-      height={height}
-    />
+    <div className="preview-place">
+      <iframe
+        ref={frame}
+        className="preview-frame"
+        title={kind === 'document' ? 'Preview of the document' : 'Diagram'}
+        src={withBase(`/frames/${kind}.html`)}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        height={height}
+        tabIndex={isInUse ? 0 : -1}
+      />
+      {!isInUse && (
+        <button type="button" className="preview-shield" onClick={use}>
+          <span>Press to use the preview</span>
+        </button>
+      )}
+    </div>
   );
 }
 
