@@ -1,6 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import type { Frame } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
@@ -16,9 +15,12 @@ async function listener(): Promise<{ readonly port: number; count(): number }> {
   return { port: socket.address().port, count: () => packets };
 }
 
-/** Code that connects by WebRTC, which no content security policy stops. */
+/**
+ * Code that connects by WebRTC, which no content security policy stops. In a frame of the document, it
+ * also tells the document that it ran.
+ */
 const connect = (port: number) =>
-  `try { const peer = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:${port}" }] }); peer.createDataChannel("x"); peer.createOffer().then((offer) => peer.setLocalDescription(offer)); } catch (error) { document.title = error.name; }`;
+  `parent.postMessage("ran", "*"); const peer = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:${port}" }] }); peer.createDataChannel("x"); peer.createOffer().then((offer) => peer.setLocalDescription(offer));`;
 
 const quoted = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
@@ -27,16 +29,18 @@ const places: Readonly<Record<string, (code: string) => string>> = {
   script: (code) => `<script>${code}</script>`,
   module: (code) => `<script type="module">${code}</script>`,
   handler: (code) => `<body onload="${quoted(code)}">`,
-  'document in a frame': (code) => `<iframe srcdoc="${quoted(`<script>${code}</script>`)}">`,
+  'document in a frame': (code) =>
+    `<iframe srcdoc="${quoted(`<script>${code}</script>loaded`)}"></iframe>`,
   'handler in a frame': (code) =>
-    `<iframe srcdoc="${quoted(`<img src=x onerror="${quoted(code)}">`)}">`,
+    `<iframe srcdoc="${quoted(`<img src=x onerror="${quoted(code)}">loaded`)}"></iframe>`,
   'script with an address in a frame': (code) =>
-    `<iframe srcdoc="${quoted(`<script src="data:text/javascript,${encodeURIComponent(code)}"></script>`)}">`,
-  'address of a frame': (code) => `<iframe src="javascript:${quoted(encodeURIComponent(code))}">`,
+    `<iframe srcdoc="${quoted(`<script src="data:text/javascript,${encodeURIComponent(code)}"></script>loaded`)}"></iframe>`,
+  'address of a frame': (code) =>
+    `<iframe src="javascript:${quoted(encodeURIComponent(code))}"></iframe>`,
   'window of a frame': (code) =>
     `<iframe></iframe><script>self.RTCPeerConnection = frames[0].RTCPeerConnection; ${code}</script>`,
   'frame that is added later': (code) =>
-    `<script>const inner = document.createElement("iframe"); inner.srcdoc = "<script>" + ${JSON.stringify(code)} + "<\\/script>"; document.body.append(inner);</script>`,
+    `<script>const inner = document.createElement("iframe"); inner.srcdoc = "<script>" + ${JSON.stringify(code)} + "<\\/script>loaded"; document.body.append(inner);</script>`,
 };
 
 describeInChromium()('a hostile document in a preview', () => {
@@ -48,29 +52,24 @@ describeInChromium()('a hostile document in a preview', () => {
     const tab = await visitor.tab();
     await tab.send(['say', '```html', html, '```'].join('\n'));
     await tab.answer.getByRole('button', { name: 'Preview', exact: true }).click();
-    const element = await tab.page.locator('iframe.preview-frame').elementHandle();
-    const frame = (await element?.contentFrame()) as Frame;
-    return { tab, frame, visitor };
+    return { tab, frame: tab.page.frameLocator('iframe.preview-frame') };
   }
 
-  test.each(Object.keys(places))(
+  test.each(Object.entries(places))(
     '18.110: a document cannot connect by WebRTC: %s',
-    async (place) => {
+    async (_, place) => {
       const { port, count } = await listener();
-      const html = places[place]?.(connect(port)) ?? '';
-      const done =
-        '<script>addEventListener("load", () => document.body.append("ready"));</script>';
-      const { frame, tab } = await preview(`${html}${done}`);
-      // The text is written after all scripts of the document have run.
-      await frame.getByText('ready').waitFor();
-      const paint =
-        'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
-      await tab.page.evaluate(paint);
-      expect(await frame.evaluate('typeof RTCPeerConnection')).toBe('undefined');
-      for (const inner of frame.childFrames()) {
-        await inner.waitForFunction('document.readyState === "complete"');
-        expect(await inner.evaluate('document.title')).toBe('');
-      }
+      const html = place(connect(port));
+      const { frame } = await preview(
+        [
+          '<script>addEventListener("message", ({ data }) => { if (data === "ran") document.body.append("escaped"); });</script>',
+          html,
+          '<script>addEventListener("load", () => document.body.append("WebRTC: " + typeof RTCPeerConnection));</script>',
+        ].join('\n'),
+      );
+      await frame.getByText('WebRTC: undefined').waitFor();
+      if (html.includes('loaded')) await frame.frameLocator('iframe').getByText('loaded').waitFor();
+      expect(await frame.locator('body').innerText()).not.toContain('escaped');
       expect(count()).toBe(0);
     },
   );
@@ -95,11 +94,11 @@ describeInChromium()('a hostile document in a preview', () => {
   });
 
   test('18.111: a document that takes the keyboard does not read what the user types for the page', async () => {
-    const { frame, tab } = await preview(
+    const { tab } = await preview(
       '<input id="field"><p id="keys"></p><script>addEventListener("keydown", ({ key }) => keys.append(key)); setInterval(() => { focus(); field.focus(); }, 20);</script>',
     );
     // The page closes a preview that takes the keyboard again and again.
-    await expect.poll(() => frame.isDetached()).toBe(true);
+    await tab.answer.getByRole('button', { name: 'Preview', exact: true }).waitFor();
     await tab.message.click();
     await tab.page.keyboard.type('secret');
     expect(await tab.message.inputValue()).toBe('secret');
@@ -107,14 +106,14 @@ describeInChromium()('a hostile document in a preview', () => {
 
   test('18.111: a document that takes the keyboard once returns it', async () => {
     const { frame, tab } = await preview(
-      '<p id="keys">none</p><input id="field"><script>addEventListener("keydown", ({ key }) => keys.append(key)); onmessage = () => { field.focus(); document.title = "took"; };</script>',
+      '<p id="keys">none</p><input id="field"><script>addEventListener("keydown", ({ key }) => keys.append(key)); onmessage = () => { field.focus(); document.body.append("took"); }; document.body.append("listens ");</script>',
     );
-    await frame.locator('#field').waitFor();
+    await frame.getByText('listens').waitFor();
     await tab.message.click();
     await tab.page.evaluate(
       'document.querySelector("iframe.preview-frame").contentWindow.postMessage(1, "*")',
     );
-    await expect.poll(() => frame.title()).toBe('took');
+    await frame.getByText('took').waitFor();
     const focused = () => tab.page.evaluate<string>('document.activeElement.tagName');
     await expect.poll(focused).toBe('TEXTAREA');
     await tab.page.keyboard.type('secret');
