@@ -9,6 +9,7 @@ import { restoreBackup } from '../apps/cli/src/backup/restore-backup.ts';
 import { writeBackup } from '../apps/cli/src/backup/write-backup.ts';
 import { clusterChaos } from '../packages/server/src/testing/cluster/chaos.ts';
 import { startCluster } from '../packages/server/src/testing/cluster/cluster.ts';
+import type { FaultReport } from './chaos/faults.ts';
 import { Randomness } from './chaos/randomness.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
@@ -61,6 +62,13 @@ const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
 const startedAt = performance.now();
 console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --seed ${seed}`);
 
+/** Prints the faults, and returns true if nothing is wrong. */
+function printResult(faults: FaultReport, failures: readonly string[]): boolean {
+  for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
+  console.log(`${faults}`);
+  return faults.isClean && failures.length === 0;
+}
+
 async function runSingleLogChaos(): Promise<boolean> {
   const result = await runChaos({ kills: wanted, seed, folder, onRound: console.log });
   const { faults, failures, kills: killed, records, others } = result;
@@ -71,9 +79,7 @@ async function runSingleLogChaos(): Promise<boolean> {
   const { clockSteps, pauses, restores } = others;
   console.log(`other faults: clock steps ${clockSteps}, pauses ${pauses}, restores ${restores}`);
   console.log(`${killed.length} kills, ${perMinute} a minute; ${records} records`);
-  for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
-  console.log(`${faults}`);
-  return faults.isClean && failures.length === 0;
+  return printResult(faults, failures);
 }
 
 const backupPath = join(folder, 'backup.db');
@@ -92,18 +98,19 @@ const backups = {
 async function runClusterChaos(): Promise<boolean> {
   const random = new Randomness(seed);
   const cluster = await startCluster(folder);
+  const isPooled = cluster.pooler !== undefined;
+  const pooled = 'PgBouncer: in transaction mode, for server B and the worker';
+  console.log(isPooled ? pooled : 'PgBouncer: none, because it is not installed');
   try {
     const options = { kills: wanted, random, cluster, onRound: console.log };
     const result = await clusterChaos({ ...options, backups });
-    const { counts, problems, messages, records, charges, looks } = result;
+    const { counts, faults, failures, messages, records, charges, looks } = result;
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(`events: ${each.join(', ')}`);
     console.log(`${wanted} kills in ${seconds} s; ${messages} messages, ${records} records`);
     console.log(`tools: ${charges} that must run once at most, ${looks} that may run again`);
-    for (const problem of problems) console.error(`problem: ${problem}`);
-    console.log(problems.length === 0 ? 'nothing lost, nothing duplicated' : 'NOT CLEAN');
-    return problems.length === 0;
+    return printResult(faults, failures);
   } finally {
     await cluster.stop();
   }

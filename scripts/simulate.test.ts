@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
+import { doubledRuns } from './simulate/check.ts';
 import { Network } from './simulate/network.ts';
+import { splitSeeds } from './simulate/run-seeds.ts';
+import { simulateSeed } from './simulate/simulate-seed.ts';
+import { emptyState } from './simulate/stores/store-state.ts';
 import { Machine, World } from './simulate/world.ts';
 
 /** Two machines that exchange messages until `untilMs`, with a pause and a crash in between. */
@@ -60,4 +64,32 @@ test('the clock of a machine can be set without an effect on the order of events
   world.schedule(b, 10, 'earlier', () => order.push('earlier'));
   await world.runUntil(() => order.length === 2, 1000);
   expect(order).toEqual(['earlier', 'later']);
+});
+
+test('a night of seeds is split into processes that end before they need much memory', () => {
+  const shares = splitSeeds({ first: 7, count: 10_001 }, 2);
+  expect(Math.max(...shares.map(({ count }) => count))).toBeLessThanOrEqual(200);
+  const seeds = shares.flatMap(({ first, count }) =>
+    Array.from({ length: count }, (_, index) => first + index),
+  );
+  expect(seeds).toEqual(Array.from({ length: 10_001 }, (_, index) => 7 + index));
+  expect(splitSeeds({ first: 0, count: 3 }, 4)).toHaveLength(3);
+  expect(splitSeeds({ first: 0, count: 10 }, 4).map(({ count }) => count)).toEqual([3, 3, 3, 1]);
+  expect(splitSeeds({ first: 0, count: 0 }, 4)).toEqual([]);
+});
+
+test('a tool runs again if a rewind removed its start before the server knew of the start', async () => {
+  // The answer of the store to the server's append arrives after the rewind.
+  const options = { seed: 3_008_304, store: 'postgres', faults: [1, 3, 5, 7] } as const;
+  expect((await simulateSeed(options)).problems).toEqual([]);
+});
+
+test('two runs of a tool for one message are found, also after a rewind', () => {
+  const run = (at: number) => ({ tool: 'charge', toolCallId: 'call', message: 'm', at });
+  expect(doubledRuns([run(1)], [])).toEqual(new Map());
+  expect(doubledRuns([run(1), run(2)], [])).toEqual(new Map([['m', 2]]));
+  const state = emptyState(1);
+  const rewinds = [{ at: 5, before: state, after: state }];
+  expect(doubledRuns([run(1), run(6)], rewinds)).toEqual(new Map());
+  expect(doubledRuns([run(6), run(7)], rewinds)).toEqual(new Map([['m', 2]]));
 });

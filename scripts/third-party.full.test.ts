@@ -29,7 +29,7 @@ const folderOf = (name: string) =>
 const noticesIn = (name: string) => readFileSync(join(folderOf(name), noticeFile), 'utf8');
 
 /** Licences that permit to ship a copy with their text. */
-const permissive = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD'];
+const permissive = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'OFL-1.1'];
 
 test.for(['bundle', 'page'])('the %s has a notice with a text for each package', (name) => {
   const text = noticesIn(name);
@@ -56,6 +56,14 @@ test('the page has a notice for every package in its source maps', () => {
   const inNotices = packagesInNotices(noticesIn('page')).map(({ name }) => name);
   expect(inMaps.length).toBeGreaterThan(0);
   expect(inMaps.filter((name) => !inNotices.includes(name))).toEqual([]);
+});
+
+test('the page has a notice for each of its fonts', () => {
+  const fonts = globSync('page/assets/*.woff2', { cwd: folder });
+  expect(fonts.some((path) => path.includes('hanken-grotesk'))).toBe(true);
+  const inNotices = packagesInNotices(noticesIn('page'));
+  const names = inNotices.filter(({ license }) => license === 'OFL-1.1').map(({ name }) => name);
+  expect(names).toEqual(['@fontsource-variable/geist-mono', '@fontsource-variable/hanken-grotesk']);
 });
 
 test('the bill of materials lists runtime dependencies and bundled packages, and no others', () => {

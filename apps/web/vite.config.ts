@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [react(), onlyWoff2(), frames(), notices()],
+  plugins: [react(), onlyWoff2(), preloadFonts(), frames(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   // Paths of files are relative. The server replaces the dot with the path at which it is mounted.
   base: './',
@@ -34,6 +35,30 @@ function onlyWoff2(): Plugin {
   };
 }
 
+/**
+ * Adds a link to the page that loads the fonts of the interface together with the script. A font that
+ * arrives later is not used before the next visit.
+ */
+function preloadFonts(): Plugin {
+  return {
+    name: 'preload-fonts',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, { bundle = {} }) =>
+        Object.keys(bundle)
+          .filter((file) => /(?:hanken-grotesk|geist-mono).*\.woff2$/.test(file))
+          .map((file) => ({
+            tag: 'link',
+            attrs: {
+              ...{ rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: true },
+              href: `./${file}`,
+            },
+            injectTo: 'head',
+          })),
+    },
+  };
+}
+
 const mermaid = fileURLToPath(import.meta.resolve('@mermaid-js/tiny'));
 const frameFiles = new URL('frames/', import.meta.url);
 
@@ -49,6 +74,7 @@ function frames(): Plugin {
       source('document.html').replace('<script src="document.js"></script>', () =>
         inline(source('document.js')),
       ),
+    'frames/picture.html': () => source('picture.html'),
     'frames/diagram.html': () =>
       source('diagram.html')
         .replace('<script src="mermaid.js"></script>', () => inline(readFileSync(mermaid, 'utf8')))
@@ -74,8 +100,12 @@ function notices(): Plugin {
   return {
     name: 'notices',
     generateBundle(_options, bundle) {
+      // Fonts are assets, and the paths of their sources are relative to this folder.
+      const folder = fileURLToPath(new URL('.', import.meta.url));
       const modules = Object.values(bundle).flatMap((file) =>
-        file.type === 'chunk' ? file.moduleIds : [],
+        file.type === 'chunk'
+          ? file.moduleIds
+          : file.originalFileNames.map((name) => resolve(folder, name)),
       );
       const source = thirdPartyNotices([...modules, mermaid]);
       this.emitFile({ type: 'asset', fileName: noticeFile, source });

@@ -3,7 +3,8 @@ import type { TaskHandle } from '@millrace/client';
 import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { referenceTranscript } from '../../packages/core/src/testing/reference-fold.ts';
 import type { Cluster, ToldRecord } from './cluster.ts';
-import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
+import { expectedBegin, expectedEnd, type ToolRun, textOf } from './simulated-agent.ts';
+import type { Rewind } from './stores/disk.ts';
 import type { StoreState } from './stores/store-state.ts';
 
 /** A message that a client has sent and the server has confirmed. */
@@ -145,18 +146,49 @@ function checkAcks({ world, disk }: Cluster, sent: readonly SentMessage[]): void
   }
 }
 
-/**
- * Checks that a tool with `afterCrash: 'fail'` runs at most once per message. Only runs since the
- * last rewind count.
- */
+/** Checks that a tool with `afterCrash: 'fail'` runs at most once per message. */
 function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
-  const since = disk.rewinds.at(-1)?.at ?? 0;
-  const counts = new Map<string, number>();
-  for (const { tool, message, at } of toolRuns)
-    if (tool === 'charge' && at >= since) counts.set(message, (counts.get(message) ?? 0) + 1);
-  for (const [message, count] of counts)
-    if (count > 1)
-      world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
+  for (const [message, count] of doubledRuns(toolRuns, disk.rewinds))
+    world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
+}
+
+/**
+ * Returns the messages for which the tool with `afterCrash: 'fail'` ran too often, and how often. Runs
+ * before the last rewind do not count. One more run does not count for each start of the call that a
+ * rewind removed before it caused a run: the server may receive the answer of the store after the rewind.
+ */
+export function doubledRuns(
+  toolRuns: readonly ToolRun[],
+  rewinds: readonly Rewind[],
+): ReadonlyMap<string, number> {
+  const since = rewinds.at(-1)?.at ?? 0;
+  const charges = toolRuns.filter(({ tool }) => tool === 'charge');
+  const lost = lostStarts(rewinds);
+  const doubled = new Map<string, number>();
+  for (const [message, runs] of Map.groupBy(charges, (run) => run.message)) {
+    const count = runs.filter(({ at }) => at >= since).length;
+    const calls = [...new Set(runs.map(({ toolCallId }) => toolCallId))];
+    const lostCount = calls.reduce((sum, call) => sum + (lost.get(call) ?? 0), 0);
+    const unused = Math.max(0, lostCount - (runs.length - count));
+    if (count > 1 + unused) doubled.set(message, count);
+  }
+  return doubled;
+}
+
+/** Counts the starts that rewinds removed, by the id of their tool call. */
+function lostStarts(rewinds: readonly Rewind[]): ReadonlyMap<string, number> {
+  const lost = new Map<string, number>();
+  for (const { before, after } of rewinds) {
+    for (const [session, { records }] of before.sessions) {
+      const kept = new Set(after.sessions.get(session)?.records.map(encodeRecord));
+      for (const record of records) {
+        const { fact } = record;
+        if (fact?.type !== 'tool_execution_started' || kept.has(encodeRecord(record))) continue;
+        lost.set(fact.toolCallId, (lost.get(fact.toolCallId) ?? 0) + 1);
+      }
+    }
+  }
+  return lost;
 }
 
 /** Checks that the transcript of a client equals the reference fold of the log. */

@@ -28,6 +28,27 @@ interface RunOptions extends Omit<SeedOptions, 'seed' | 'faults' | 'keepTrace'> 
   readonly isEndedByFailure?: boolean | undefined;
 }
 
+/** A range of seeds. */
+export interface SeedRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * Maximum number of seeds per process. A simulated crash leaves its program unfinished, so its memory
+ * stays in use until the process ends: 2 to 3 MB per seed.
+ */
+const maxSeedsPerProcess = 200;
+
+/** Splits seeds into ranges, of which each runs in its own process. Each of the jobs gets some. */
+export function splitSeeds({ first, count }: SeedRange, jobs: number): readonly SeedRange[] {
+  const size = Math.max(1, Math.min(maxSeedsPerProcess, Math.ceil(count / jobs)));
+  return Array.from({ length: Math.ceil(count / size) }, (_, index) => ({
+    first: first + index * size,
+    count: Math.min(size, count - index * size),
+  }));
+}
+
 /** Runs several seeds. For each failed seed, it searches for the smallest set of faults. */
 export async function runSeeds(options: RunOptions): Promise<Totals> {
   const { first, count, onFailure, isEndedByFailure = false, ...rest } = options;

@@ -11,6 +11,7 @@ export const agentName = 'simulated-agent';
 /** One execution of a tool, with its message and its time. */
 export interface ToolRun {
   readonly tool: string;
+  readonly toolCallId: string;
   readonly message: string;
   readonly at: number;
 }
@@ -40,9 +41,9 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
     defineTool({
       ...{ name, afterCrash, description: `Does it, with afterCrash ${afterCrash}` },
       input: z.object({ message: z.string() }),
-      execute: async ({ message }) => {
+      execute: async ({ message }, { toolCallId }) => {
         // A crashed program has no effects.
-        if (machine.start === start) onToolRun({ tool: name, message, at: world.now });
+        if (machine.start === start) onToolRun({ tool: name, toolCallId, message, at: world.now });
         await world.sleep(machine, randomDelayMs(world) * 4, 'tool works');
         return `${name} did ${message}`;
       },

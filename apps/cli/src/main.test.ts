@@ -125,7 +125,7 @@ describe('an answer that is cut short', () => {
     'by %s ends as aborted, and the session goes on from what was said',
     async (signal) => {
       server.reply(unfinished('It turns'));
-      const { child, ended } = start(['-p', 'The weather?']);
+      const { child, ended } = start(['-p', 'The weather?', '--stream', 'all']);
       await new Promise<void>((resolve) => {
         child.stdout?.once('data', () => resolve());
       });
@@ -141,7 +141,7 @@ describe('an answer that is cut short', () => {
   test('by a reader that leaves is no crash', async () => {
     const lines = Array.from({ length: 2000 }, (_, index) => `line ${index}`).join('\n');
     server.answer({ text: lines });
-    const { child, ended } = start(['-p', 'Much']);
+    const { child, ended } = start(['-p', 'Much', '--stream', 'all']);
     child.stdout?.once('data', () => child.stdout?.destroy());
     const { code, stderr } = await ended;
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });

@@ -1,4 +1,4 @@
-// Receives the text of a diagram from the page, draws it, and tells the page its height.
+// Receives the text of a diagram from the page, and draws it to fit into the frame.
 const mermaid = globalThis.mermaid;
 
 addEventListener('message', async ({ data, source }) => {
@@ -11,7 +11,6 @@ addEventListener('message', async ({ data, source }) => {
     const { svg } = await mermaid.render('diagram', data.text);
     const parsed = new DOMParser().parseFromString(svg, 'text/html').body.firstElementChild;
     document.body.replaceChildren(...(parsed === null ? [] : [parsed]));
-    parent.postMessage({ frame: 'drawn', height: document.body.scrollHeight }, '*');
   } catch {
     parent.postMessage({ frame: 'failed' }, '*');
   }

@@ -4,12 +4,14 @@ import './server/early-stream.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { applyTheme } from './app/theme.ts';
+import { applyAppearance } from './app/appearance.ts';
 import { shareToken } from './app/token-sharing.ts';
+import './design/fonts.css';
 import './design/tokens.css';
 import './design/base.css';
+import './design/race.css';
 
-applyTheme();
+applyAppearance();
 shareToken();
 const root = document.getElementById('root');
 if (root !== null)

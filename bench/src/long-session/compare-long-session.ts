@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { sessionStates } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { firstMessage } from '../../../scripts/child-message.ts';
+import type { AgentCosts } from './agent-program.ts';
 import { fillSession } from './long-agent.ts';
-import type { Costs } from './measure-program.ts';
-import { startWordsServer } from './words-server.ts';
+import { measureServer, type ServerCosts } from './measure-server.ts';
+import { startWordsServer, wordsClient } from './words-server.ts';
+
+type Costs = AgentCosts & ServerCosts;
 
 /** The two lengths that are compared, in records. */
 const lengths = [10_000, 1_000_000] as const;
@@ -52,12 +55,13 @@ async function fill(folder: string, length: number): Promise<string> {
   mkdirSync(folder);
   const log = sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
   const server = await startWordsServer(folder, log);
-  const task = await server.createTask();
+  const client = wordsClient(server.url);
+  const task = await client.createTask();
   const startedAt = performance.now();
   await fillSession(log, task, length);
   // The last messages are sent through the server, so that the server has stored its own data about
   // the task.
-  for (let message = 0; message < 3; message++) await server.send(task);
+  for (let message = 0; message < 3; message++) await client.send(task);
   await sessionStates(log).saved();
   await server[Symbol.asyncDispose]();
   const seconds = (performance.now() - startedAt) / 1000;
@@ -68,16 +72,8 @@ async function fill(folder: string, length: number): Promise<string> {
 
 /** Measures in separate processes, which have no part of the session in memory. */
 async function measure(folder: string, task: string): Promise<Costs> {
-  return {
-    ...(await inProcess(folder, task, 'agent')),
-    ...(await inProcess(folder, task, 'server')),
-    ...(await inProcess(folder, task, 'stream')),
-  };
-}
-
-async function inProcess(folder: string, task: string, mode: string): Promise<Costs> {
-  const child = fork(join(import.meta.dirname, 'measure-program.ts'), [folder, task, mode]);
-  return firstMessage<Costs>(child);
+  const agent = fork(join(import.meta.dirname, 'agent-program.ts'), [folder, task]);
+  return { ...(await firstMessage<AgentCosts>(agent)), ...(await measureServer(folder, task)) };
 }
 
 function print([short, long]: readonly Costs[]): void {
@@ -89,11 +85,11 @@ function print([short, long]: readonly Costs[]): void {
     console.log(`${what.padEnd(40)} ${times.padStart(18)}  ${ratio.toFixed(2)} ×`);
   }
   for (const [name, when] of [
-    ['rssMb', 'messages'],
-    ['listedRssMb', 'a list of messages'],
-    ['streamedRssMb', 'a stream of all records'],
+    ['rssMb', 'after messages'],
+    ['listedRssMb', 'after a list of messages'],
+    ['streamedRssMb', 'during a stream of all records'],
   ] as const) {
     const rss = `${short[name].toFixed(0)} → ${long[name].toFixed(0)} MB`;
-    console.log(`RSS of the server after ${when}: ${rss} (limit ${acceptableRssMb} MB)`);
+    console.log(`RSS of the server ${when}: ${rss} (limit ${acceptableRssMb} MB)`);
   }
 }

@@ -6,6 +6,26 @@ import { longAgent } from './long-agent.ts';
 
 /** A server that runs in this process. */
 export interface WordsServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Starts a server with the agent of `longAgent`. Its tasks are stored in a file in the folder. */
+export async function startWordsServer(folder: string, log: Log): Promise<WordsServer> {
+  const rows = sqliteRows({ path: join(folder, 'rows.db') });
+  const agents = [{ type: 'loop', name: 'words', agent: longAgent(log) }] as const;
+  const server = createServer({ log, rows, agents, tokens: 'none' });
+  const { url } = await server.listen({ port: 0 });
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await rows.close();
+    },
+  };
+}
+
+/** A client of the server. It can run in another process. */
+export interface WordsClient {
   createTask(): Promise<string>;
   /** Sends a message and waits for the answer. */
   send(task: string): Promise<void>;
@@ -17,12 +37,8 @@ export interface WordsServer extends AsyncDisposable {
 
 const content = { type: 'text', author: 'user', content: 'And then?' };
 
-/** Starts a server with the agent of `longAgent`. Its tasks are stored in a file in the folder. */
-export async function startWordsServer(folder: string, log: Log): Promise<WordsServer> {
-  const rows = sqliteRows({ path: join(folder, 'rows.db') });
-  const agents = [{ type: 'loop', name: 'words', agent: longAgent(log) }] as const;
-  const server = createServer({ log, rows, agents, tokens: 'none' });
-  const { url } = await server.listen({ port: 0 });
+/** Returns a client of the server at this address. */
+export function wordsClient(url: string): WordsClient {
   const ask = async (path: string, init?: RequestInit) => {
     const answer = await fetch(url + path, init);
     const text = await answer.text();
@@ -51,10 +67,6 @@ export async function startWordsServer(folder: string, log: Log): Promise<WordsS
         end = text.slice(-40);
       }
       stop.abort();
-    },
-    async [Symbol.asyncDispose]() {
-      await server.close();
-      await rows.close();
     },
   };
 }

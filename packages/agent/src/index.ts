@@ -65,6 +65,7 @@ export type {
 export type {
   CheckedToolCall,
   ClientSide,
+  FileChangeRecord,
   HandOff,
   StepInfo,
   Tool,

@@ -5,12 +5,15 @@ export {
 } from './contract/client-error.ts';
 export type {
   AgentInfo,
+  Attachment,
   MessageContent,
   ModelUsage,
+  OutlineSegment,
   PastRequest,
   SpanInfo,
   Task,
   TaskDigest,
+  TaskOutline,
   TaskStatus,
   TaskSummary,
 } from './contract/server-types.ts';
@@ -21,11 +24,13 @@ export type {
   Connection,
   DenyOptions,
   LiveItem,
+  RecordsOptions,
   SendOptions,
   Sent,
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
+  UploadOptions,
 } from './contract/task-handle.ts';
 export {
   type Client,

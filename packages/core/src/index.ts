@@ -110,6 +110,7 @@ export type {
   AskingAgent,
   ChildAttempt,
   Fact,
+  FileVersion,
   GuardrailFact,
   GuardrailPlace,
   GuardrailVerdict,

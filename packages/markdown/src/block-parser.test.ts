@@ -11,9 +11,11 @@ function parse(text: string): readonly Block[] {
 
 /** A block as a line: its containers, its kind and its text. */
 function summary(block: Block): string {
-  const within = block.within.map((container) =>
-    container.kind === 'quote' ? '>' : `${container.opens ? '+' : ' '}${container.number ?? '-'}`,
-  );
+  const within = block.within.map((container) => {
+    if (container.kind === 'quote') return '>';
+    const mark = container.kind === 'footnote' ? `^${container.label}` : container.number;
+    return `${container.opens ? '+' : ' '}${mark ?? '-'}`;
+  });
   return [...within, block.kind, contentOf(block)].join(' ').trimEnd();
 }
 
@@ -28,6 +30,41 @@ const blocks = (text: string) => parse(text).map(summary);
 
 describe('blocks', () => {
   test.each<[string, string, readonly string[]]>([
+    [
+      'footnotes',
+      'a[^1]\n[^1]: b\n[^n]: c\nd\n\n    e\n\nf',
+      [
+        'paragraph a[^1]',
+        '+^1 paragraph b',
+        '+^n paragraph c\\nd',
+        ' ^n paragraph e',
+        'paragraph f',
+      ],
+    ],
+    [
+      'footnotes with lists and code',
+      '[^1]: - b\n    - c\n\n        code\n[^2]:\n\n    d',
+      [
+        '+^1 +- paragraph b',
+        ' ^1 +- paragraph c',
+        ' ^1  - paragraph code',
+        '+^2 paragraph',
+        'code_open',
+        'code_line d',
+        'code_close',
+      ],
+    ],
+    [
+      'no footnotes',
+      '- [^1]: a\n> [^1]: b\n\n[^a b]: c\n\n[^]: d\n\n[^1] e',
+      [
+        '+- paragraph [^1]: a',
+        '> paragraph [^1]: b',
+        'paragraph [^a b]: c',
+        'paragraph [^]: d',
+        'paragraph [^1] e',
+      ],
+    ],
     ['paragraphs', 'a\nb\n\nc', ['paragraph a\\nb', 'paragraph c']],
     [
       'headings',

@@ -3,6 +3,7 @@ import { expandTabs, fromColumn, type SourceLine } from './line-reader.ts';
 import {
   codeIndent,
   fenceStart,
+  footnoteStart,
   headingStart,
   htmlStart,
   type ItemStart,
@@ -80,7 +81,7 @@ export class BlockParser {
     if (isInside && this.#leaf?.kind === 'html') return this.#htmlLine(rest, this.#leaf);
     if (isBlank(rest)) return this.#blankLine(rest, depth);
     if (isInside && this.#leaf?.kind === 'math') return this.#mathLine(rest, this.#leaf);
-    if (!isInside && this.#isLazy(rest)) return this.#text(rest);
+    if (!isInside && this.#isLazy(rest, depth)) return this.#text(rest);
     this.#closeTo(depth);
     this.#start(rest);
   }
@@ -139,7 +140,7 @@ export class BlockParser {
    * Returns true if the line continues a paragraph although it lacks the marks of the paragraph's
    * containers.
    */
-  #isLazy(rest: string): boolean {
+  #isLazy(rest: string, depth: number): boolean {
     if (this.#leaf?.kind !== 'paragraph') return false;
     if (indentOf(rest) >= codeIndent || !mayStart(rest)) return true;
     const isStart =
@@ -148,6 +149,7 @@ export class BlockParser {
       fenceStart(rest) !== undefined ||
       mathEnd(rest) !== undefined ||
       itemStart(rest) !== undefined ||
+      (depth === 0 && footnoteStart(rest) !== undefined) ||
       isRule(rest);
     return !isStart && htmlStart(rest)?.interrupts !== true;
   }
@@ -164,8 +166,8 @@ export class BlockParser {
   }
 
   /**
-   * Opens a quote or an item that starts at this line. Returns the line without the mark. Returns undefined
-   * if none starts.
+   * Opens a quote, an item or a footnote that starts at this line. Returns the line without the mark.
+   * Returns undefined if none starts.
    */
   #container(line: string): string | undefined {
     if (indentOf(line) >= codeIndent || this.#containers.depth >= maxDepth) return undefined;
@@ -174,6 +176,13 @@ export class BlockParser {
       this.#closeLeaf();
       this.#containers.openQuote();
       return line.slice(quote);
+    }
+    // Only a line outside of lists and quotes can start a footnote.
+    const footnote = this.#containers.depth === 0 ? footnoteStart(line) : undefined;
+    if (footnote !== undefined) {
+      this.#closeLeaf();
+      this.#containers.openFootnote(footnote.label);
+      return line.slice(footnote.offset);
     }
     const item = itemStart(line);
     if (item === undefined || isRule(line) || !this.#maySplit(item)) return undefined;

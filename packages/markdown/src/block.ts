@@ -1,12 +1,21 @@
 /** Called with the number of steps that were done. Tests use it to check that the work is linear. */
 export type OnWork = (steps: number) => void;
 
-/** A quote or a list item that contains a block. */
+/** A quote, a list item or a footnote that contains a block. */
 export type Container =
   | {
       readonly kind: 'quote';
       /** Identifies the quote in its stream. */
       readonly id: number;
+    }
+  | {
+      readonly kind: 'footnote';
+      /** Identifies the footnote in its stream. */
+      readonly id: number;
+      /** The label of the references, for example `1` for `[^1]`. */
+      readonly label: string;
+      /** True if this block is the first one of the footnote. The label is shown beside it. */
+      readonly opens: boolean;
     }
   | {
       readonly kind: 'item';

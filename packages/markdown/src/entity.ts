@@ -50,6 +50,16 @@ export function entityAt(source: string, at: number): Entity | undefined {
   return text === undefined ? undefined : { text, length: whole.length };
 }
 
+/**
+ * Replaces the entities of a text with their characters. Unknown entities stay as they are.
+ *
+ * @example
+ * decodeEntities('Fish &amp; chips'); // 'Fish & chips'
+ */
+export function decodeEntities(text: string): string {
+  return text.replace(/&[#\w]{2,9};/g, (whole) => entityAt(whole, 0)?.text ?? whole);
+}
+
 function numbered(decimal: string | undefined, hex: string | undefined): string {
   const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
   const isCharacter = code > 0 && code <= lastCodePoint;

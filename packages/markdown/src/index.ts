@@ -14,7 +14,8 @@ export {
   tableRow,
   taskOf,
 } from './block.ts';
-export type { InlineToken, Mark, MathToken } from './inline-token.ts';
+export { decodeEntities } from './entity.ts';
+export type { FootnoteToken, InlineToken, Mark, MathToken } from './inline-token.ts';
 export { hidesAddress, safeLink, showsAddress } from './links.ts';
 export { MarkdownStream } from './markdown-stream.ts';
 export { parseInline } from './parse-inline.ts';

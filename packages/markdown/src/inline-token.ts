@@ -18,6 +18,14 @@ export interface MathToken {
   readonly isDisplay: boolean;
 }
 
+/** A reference to a footnote. */
+export interface FootnoteToken {
+  readonly type: 'footnote';
+  readonly label: string;
+  /** The reference in the source, for example `[^1]`. Show it if the text has no such footnote. */
+  readonly source: string;
+}
+
 /**
  * A part of a paragraph, a heading or a table cell. Each `open` token has a `close` token, and they
  * are properly nested. The text of an `html` token is source text that must not be interpreted.
@@ -25,6 +33,7 @@ export interface MathToken {
 export type InlineToken =
   | { readonly type: 'text' | 'code' | 'html'; readonly text: string }
   | MathToken
+  | FootnoteToken
   | {
       readonly type: 'break';
       /** True if the source contains an explicit line break. False if only a line of the source ends here. */

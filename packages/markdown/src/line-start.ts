@@ -15,7 +15,7 @@ export function isBlank(line: string): boolean {
 
 /** Returns false if the line cannot start a block. It is a quick check that excludes most lines. */
 export function mayStart(line: string): boolean {
-  return /^ {0,3}(?:[>#*+_=`~<$\\\d-]| |$)/.test(line);
+  return /^ {0,3}(?:[>#*+_=`~<$\\\d-]|\[\^| |$)/.test(line);
 }
 
 export interface HeadingStart {
@@ -85,6 +85,18 @@ export function mathEnd(line: string): string | undefined {
 /** Returns the length of the mark of a quote. Returns undefined if the line does not start with one. */
 export function quoteStart(line: string): number | undefined {
   return /^ {0,3}> ?/.exec(line)?.[0].length;
+}
+
+export interface FootnoteStart {
+  readonly label: string;
+  /** The length of the mark including the spaces after it. */
+  readonly offset: number;
+}
+
+/** Returns the footnote that a line such as `[^1]: text` starts. Returns undefined for other lines. */
+export function footnoteStart(line: string): FootnoteStart | undefined {
+  const [mark, label] = /^ {0,3}\[\^([^\s[\]^]{1,64})\]: */.exec(line) ?? [];
+  return mark === undefined || label === undefined ? undefined : { label, offset: mark.length };
 }
 
 export interface ItemStart {

@@ -1,5 +1,6 @@
 import type { BlockContent, Container } from './block.ts';
 import {
+  codeIndent,
   type FenceStart,
   type ItemStart,
   indentOf,
@@ -24,7 +25,15 @@ interface OpenItem {
   isEmpty: boolean;
 }
 
-type OpenContainer = OpenQuote | OpenItem;
+interface OpenFootnote {
+  readonly kind: 'footnote';
+  readonly id: number;
+  readonly label: string;
+  /** True until the footnote has a block. */
+  isEmpty: boolean;
+}
+
+type OpenContainer = OpenQuote | OpenItem | OpenFootnote;
 
 interface List {
   readonly id: number;
@@ -40,7 +49,7 @@ interface Match {
   readonly rest: string;
 }
 
-/** The open quotes and list items, outermost first. */
+/** The open quotes, list items and footnotes, outermost first. */
 export class ContainerStack {
   readonly #open: OpenContainer[] = [];
   /** For each depth, the list that a new item at this depth would continue. */
@@ -59,10 +68,10 @@ export class ContainerStack {
     return this.#open.length;
   }
 
-  /** True if the innermost container is an item without a block. */
+  /** True if the innermost container is an item or a footnote without a block. */
   get isEmptyItem(): boolean {
     const last = this.#open.at(-1);
-    return last?.kind === 'item' && last.isEmpty;
+    return last !== undefined && last.kind !== 'quote' && last.isEmpty;
   }
 
   get ids(): readonly number[] {
@@ -83,6 +92,11 @@ export class ContainerStack {
   openQuote(): void {
     this.endList();
     this.#open.push({ kind: 'quote', id: this.#count++ });
+  }
+
+  openFootnote(label: string): void {
+    this.endList();
+    this.#open.push({ kind: 'footnote', id: this.#count++, label, isEmpty: true });
   }
 
   openItem({ number, mark, offset }: ItemStart): void {
@@ -113,8 +127,11 @@ export class ContainerStack {
   place(): readonly Container[] {
     return this.#open.map((container): Container => {
       if (container.kind === 'quote') return { kind: 'quote', id: container.id };
-      const { id, list, number, isEmpty } = container;
+      const { id, isEmpty } = container;
       container.isEmpty = false;
+      if (container.kind === 'footnote')
+        return { kind: 'footnote', id, label: container.label, opens: isEmpty };
+      const { list, number } = container;
       return { kind: 'item', id, list, number, opens: isEmpty };
     });
   }
@@ -126,8 +143,9 @@ export class ContainerStack {
  */
 function prefixLength(container: OpenContainer, line: string): number | undefined {
   if (container.kind === 'quote') return quoteStart(line);
-  const isIn = isBlank(line) || indentOf(line) >= container.offset;
-  return isIn ? Math.min(container.offset, line.length) : undefined;
+  const offset = container.kind === 'item' ? container.offset : codeIndent;
+  const isIn = isBlank(line) || indentOf(line) >= offset;
+  return isIn ? Math.min(offset, line.length) : undefined;
 }
 
 /** An open paragraph or table. Its lines become one block when it ends. */

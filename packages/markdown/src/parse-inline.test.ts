@@ -17,6 +17,8 @@ function tag(token: InlineToken): string {
       return `<code>${token.text}</code>`;
     case 'math':
       return `<math${token.isDisplay ? ' display' : ''}>${token.text}</math>`;
+    case 'footnote':
+      return `<note ${token.label}>`;
     case 'break':
       return '\n';
     case 'open':
@@ -109,6 +111,12 @@ describe('text in a line', () => {
     ['$a \\$ b$, **$c$**', '<math>a \\$ b</math>, <strong><math>c</math></strong>'],
     ['from $5 to $6, US$5, 7$ or $8-$9', 'from $5 to $6, US$5, 7$ or $8-$9'],
     ['`$a$` $`b$`$ \\$c$ $d', '<code>$a$</code> <math>`b</math>`$ $c$ $d'],
+    ['a[^1], **b[^n-2]**', 'a<note 1>, <strong>b<note n-2></strong>'],
+    [
+      '[^1](b) [^a b] [^] \\[^1] `[^1]` [^^]',
+      '<link b>^1</link> [^a b] [^] [^1] <code>[^1]</code> [^^]',
+    ],
+    ['[a[^1] b](c) ![^1]', '<link c>a<note 1> b</link> ![^1]'],
     ['\\(a) \\[b] $$ $$ $', '(a) [b] $$ $$ $'],
   ])('%j', (source, expected) => {
     expect(tagged(source)).toBe(expected);

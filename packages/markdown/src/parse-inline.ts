@@ -7,6 +7,8 @@ import { MathFinder } from './math.ts';
 
 /** Matches the characters that can have a meaning other than text. */
 const special = /[\\`*_~[\]<&$\n]|!\[|https?:\/\/|www\./gi;
+/** A reference to a footnote. It has an address in parentheses if it is the text of a link instead. */
+const footnote = /\[\^([^\s[\]^]{1,64})\](?!\()/y;
 const escapable = /^[!-/:-@[-`{-~]$/;
 
 /**
@@ -65,8 +67,10 @@ class InlineParser {
       case '~':
         return this.#run(char);
       case '[':
+        if (!this.#footnote()) this.#openBracket(false);
+        return;
       case '!':
-        return this.#openBracket(char === '!');
+        return this.#openBracket(true);
       case ']':
         return this.#closeBracket();
       case '$':
@@ -89,6 +93,16 @@ class InlineParser {
     if (formula === undefined) return false;
     this.#slots.push(slotOf(formula));
     this.#at += formula.source.length;
+    return true;
+  }
+
+  /** Reads a reference to a footnote. Returns false if none starts here. */
+  #footnote(): boolean {
+    footnote.lastIndex = this.#at;
+    const [source, label] = footnote.exec(this.#source) ?? [];
+    if (source === undefined || label === undefined) return false;
+    this.#slots.push(slotOf({ type: 'footnote', label, source }));
+    this.#at += source.length;
     return true;
   }
 

@@ -115,11 +115,12 @@ describe('two servers and a worker on Postgres and Redis', () => {
       const random = new Randomness(seed);
       const rounds: string[] = [];
       const onRound = (words: string) => rounds.push(words);
-      const { problems, counts, ...numbers } = await clusterChaos({
+      const { faults, failures, counts, ...numbers } = await clusterChaos({
         ...{ kills, random, cluster, onRound },
       });
       console.log('cluster:', JSON.stringify({ seed, ...counts, ...numbers }));
-      expect(problems, rounds.join('\n')).toEqual([]);
+      expect([...faults.problems, ...failures], rounds.join('\n')).toEqual([]);
+      expect(`${faults}`).toBe('lost 0 doubled 0 reordered 0 gaps 0 invented 0');
     },
     patientMs(900_000),
   );

@@ -16,6 +16,7 @@ export type {
   AsyncAgent,
   HandlerContext,
   HandlerEvents,
+  HandlerFiles,
   HandlerMessages,
   HandlerState,
   LoopAgent,

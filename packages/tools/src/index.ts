@@ -20,6 +20,7 @@ export {
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
+export { type FileKind, fileKind } from './files/file-kind.ts';
 export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { applyPatchTool } from './files/patch-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
@@ -42,6 +43,15 @@ export {
 export type { PermissionRule } from './permissions/permission-rule.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
+export { applyFilePlan } from './rewind/apply-file-plan.ts';
+export { type FileChangeOnLog, readFileChanges } from './rewind/file-changes.ts';
+export {
+  type FileConflict,
+  type FileMove,
+  type FilePlan,
+  type FileStep,
+  planFileChanges,
+} from './rewind/plan-file-changes.ts';
 export {
   approveInSandbox,
   approveUnconfined,
@@ -66,6 +76,7 @@ export {
 } from './sub-agents/sub-agents-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
+export type { ChangeLog } from './workspace/record-change.ts';
 export type { ResolvedPath, ResolveOptions } from './workspace/resolve-path.ts';
 export {
   type ChangeOptions,

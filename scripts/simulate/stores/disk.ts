@@ -11,7 +11,7 @@ import { emptyState, type RowsState, type StoreState, withIncarnation } from './
 export type CommitCrash = 'before' | 'after';
 
 /** A rewind of the store. Everything that is in `before` and not in `after` is lost. */
-interface Rewind {
+export interface Rewind {
   readonly at: number;
   readonly before: StoreState;
   readonly after: StoreState;

@@ -14,6 +14,7 @@ import { openSandbox } from './command-sandbox.ts';
 import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
+import { runUserCommand } from './user-command.ts';
 import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
 /** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
@@ -110,6 +111,8 @@ function assemble(parts: AgentParts): BuiltAgent {
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
     preview: (call) => previewChange(parts.workspace, call),
+    runUserCommand: (command, signal) =>
+      runUserCommand(command, { ...options, workspace: parts.workspace, signal }),
     setQuestionHandler: parts.questions.setHandler,
     with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: async () => {

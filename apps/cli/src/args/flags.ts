@@ -22,6 +22,7 @@ export interface Flag {
 export type FlagName =
   | 'print'
   | 'json'
+  | 'stream'
   | 'output-schema'
   | 'verbose'
   | 'model'
@@ -89,6 +90,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
+  },
+  stream: {
+    value: '<what>',
+    owners: ['print'],
+    help: 'With -p: "answer" prints the last message when the run is over, "all" prints everything that the model writes as it arrives. Default: answer',
   },
   'output-schema': {
     value: '<file>',

@@ -1,11 +1,12 @@
 import { ruleFromText } from '../config/rule-text.ts';
-import type {
-  Args,
-  ChatArgs,
-  HelpTopic,
-  PrintArgs,
-  RunArgs,
-  SessionChoice,
+import {
+  type Args,
+  type ChatArgs,
+  type HelpTopic,
+  type PrintArgs,
+  type RunArgs,
+  type SessionChoice,
+  streamSettings,
 } from '../contract/args.ts';
 import { sandboxSettings } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
@@ -111,7 +112,9 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;
   const shared = sharedRunArgs(line);
-  if (!hasFlag(line, 'print')) return { ...shared, command: 'chat', prompt };
+  const isEmpty = prompt === undefined && line.operands.length > 0;
+  if (!hasFlag(line, 'print'))
+    return { ...shared, command: 'chat', prompt, ...(isEmpty && { hasEmptyPrompt: true }) };
   if (shared.session === 'pick') {
     throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
   }
@@ -122,8 +125,14 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
       '--json prints events and --output-schema prints one object. Use only one of them',
     );
   }
+  const stream = streamSetting(line);
+  if (stream !== undefined && (json || outputSchema !== undefined)) {
+    throw new UsageError('--stream is for text. Leave it out with --json and --output-schema', {
+      flag: 'stream',
+    });
+  }
   const verbose = hasFlag(line, 'verbose');
-  return { ...shared, command: 'print', prompt, json, outputSchema, verbose };
+  return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
 }
 
 function sharedRunArgs(line: CommandLine): RunArgs {
@@ -153,6 +162,13 @@ function sessionChoice(line: CommandLine): SessionChoice {
   }
   if (id === undefined) return 'new';
   return id === '' ? 'pick' : { id };
+}
+
+function streamSetting(line: CommandLine): PrintArgs['stream'] {
+  const text = flagText(line, 'stream');
+  const setting = streamSettings.find((one) => one === text);
+  if (text === undefined || setting !== undefined) return setting;
+  throw new UsageError(`--stream must be one of ${streamSettings.join(', ')}`, { flag: 'stream' });
 }
 
 function sandboxSetting(line: CommandLine): RunArgs['sandbox'] {

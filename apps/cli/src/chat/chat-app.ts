@@ -19,6 +19,7 @@ import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
 import { Conversation } from './session/conversation.ts';
 import { ReplaySession } from './session/replay-session.ts';
+import { UserCommands } from './session/user-commands.ts';
 import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
 
 interface ChatAppOptions {
@@ -46,8 +47,8 @@ interface ChatAppOptions {
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/** A second Ctrl-C within this time closes the chat. */
-const secondCtrlCMs = 2000;
+/** A second Ctrl-C within this time closes the chat, and a second Esc goes back to a message. */
+const secondKeyMs = 2000;
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
@@ -69,12 +70,14 @@ export class ChatApp implements CommandContext {
   readonly #ids: Ids;
   readonly #questions: OpenQuestions;
   readonly #previews: ChangePreviews;
+  readonly #commands: UserCommands;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
   #suspendTerminal: () => Promise<void> = noSuspend;
   #putBack: (text: string) => void = () => {};
   #cancelSecondCtrlC: (() => void) | undefined;
+  #cancelSecondEsc: (() => void) | undefined;
 
   constructor(options: ChatAppOptions, session: SessionId) {
     const { log, cwd, config, env, clock, theme, screen, built } = options;
@@ -95,6 +98,7 @@ export class ChatApp implements CommandContext {
         this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
       () => this.display.requestDraw(),
     );
+    this.#commands = new UserCommands({ built: () => this.#built, print: this.print });
     this.#built.setQuestionHandler(this.#questions.ask);
     this.#conversation = this.#newConversation(session);
     this.dialogs = this.#newDialogController();
@@ -122,7 +126,7 @@ export class ChatApp implements CommandContext {
   }
 
   get isBusy(): boolean {
-    return this.#replay !== undefined || this.#conversation.isBusy;
+    return this.#replay !== undefined || this.#commands.isRunning || this.#conversation.isBusy;
   }
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);
@@ -132,6 +136,8 @@ export class ChatApp implements CommandContext {
   readonly newSession = (): SessionId => this.#ids.session();
 
   readonly quit = (): void => this.#options.onQuit();
+
+  readonly putBack = (text: string): void => this.#putBack(text);
 
   /** Opens a session and prints its end. Undefined opens a new session. */
   async open(session: SessionId | undefined): Promise<void> {
@@ -179,10 +185,16 @@ export class ChatApp implements CommandContext {
   readonly submit = (text: string): void => {
     // A new message ends a replay.
     this.#replay?.stop();
-    this.#runInBackground(
-      isCommand(text) ? runSlashCommand(this, text) : this.#conversation.send(text),
-    );
+    this.#runInBackground(this.#perform(text));
   };
+
+  async #perform(text: string): Promise<void> {
+    const command = /^!(?!!)([\s\S]+)$/.exec(text.trim())?.[1]?.trim();
+    if (command !== undefined) await this.#commands.run(command);
+    else if (isCommand(text)) await runSlashCommand(this, text);
+    else await this.#conversation.send(text);
+    this.display.requestDraw();
+  }
 
   /** Handles Alt-Enter during a run: queues a message. */
   readonly queue = (text: string): void => {
@@ -194,6 +206,7 @@ export class ChatApp implements CommandContext {
   readonly stop = (): void => {
     if (this.#replay !== undefined) return this.#replay.stop();
     this.#questions.dismissAll();
+    this.#commands.stop();
     this.#runInBackground(this.#conversation.stop());
   };
 
@@ -203,7 +216,7 @@ export class ChatApp implements CommandContext {
    */
   readonly interrupt = (): void => {
     if (this.#cancelSecondCtrlC !== undefined) return this.quit();
-    this.#cancelSecondCtrlC = this.clock.after(secondCtrlCMs, () => {
+    this.#cancelSecondCtrlC = this.clock.after(secondKeyMs, () => {
       this.#cancelSecondCtrlC = undefined;
       this.display.drawNow();
     });
@@ -213,8 +226,24 @@ export class ChatApp implements CommandContext {
   /** A hint that replaces the default hint of the prompt. */
   get hint(): string | undefined {
     if (this.#cancelSecondCtrlC !== undefined) return 'Press Ctrl-C again to leave';
+    if (this.#cancelSecondEsc !== undefined) return 'Press Esc again to go back to a message';
     return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
+
+  /** Handles Esc in an empty prompt while idle. The second one asks to which message to go back. */
+  readonly escapeIdle = (): void => {
+    if (this.#cancelSecondEsc === undefined) {
+      this.#cancelSecondEsc = this.clock.after(secondKeyMs, () => {
+        this.#cancelSecondEsc = undefined;
+        this.display.drawNow();
+      });
+    } else {
+      this.#cancelSecondEsc();
+      this.#cancelSecondEsc = undefined;
+      this.submit('/rewind');
+    }
+    this.display.drawNow();
+  };
 
   /** Handles Up in an empty prompt: withdraws the last queued message. */
   readonly withdrawLast = (): void => this.#runInBackground(this.#conversation.withdrawLast());
@@ -262,7 +291,9 @@ export class ChatApp implements CommandContext {
   /** Stops the run of this process and stops following the session. */
   async close(): Promise<void> {
     this.#cancelSecondCtrlC?.();
+    this.#cancelSecondEsc?.();
     this.#replay?.stop();
+    this.#commands.stop();
     this.dialogs.close();
     this.#questions.dismissAll();
     await this.#conversation.close();
@@ -275,9 +306,11 @@ export class ChatApp implements CommandContext {
   }
 
   #newConversation(session: SessionId): Conversation {
-    const { log, cwd, clock } = this.#options;
+    const { log, cwd, clock, env } = this.#options;
     const conversation: Conversation = new Conversation({
       ...{ log, session, cwd, clock, built: () => this.#built },
+      home: env['HOME'],
+      takeOutputs: () => this.#commands.takeOutputs(),
       newKey: () => this.#ids.execution(),
       print: (blocks) => this.display.print(blocks),
       onChange: () => this.display.requestDraw(),

@@ -219,6 +219,31 @@ describe('without a terminal and without -p', () => {
     expect(existsSync(store())).toBe(false);
   });
 
+  test('23.6: an empty prompt is wrong usage, and not a wish for the demo', async () => {
+    const { code, stdout, stderr } = await run(['']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/the prompt is empty.*millrace -p "/);
+    expect(server.requests).toEqual([]);
+  });
+
+  test('23.2: a limit of the cost without a price is an error, and no request is sent', async () => {
+    const { code, stdout, stderr } = await run(['-p', 'Hello', '--max-cost', '1']);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/Cannot limit the cost of .*its price is unknown.*"prices"/s);
+    expect(server.requests).toEqual([]);
+  });
+
+  test('23.3: the tokens of sub-agents count, and are shown beside those of the agent', async () => {
+    const usage = { input: 100, output: 10 };
+    const task = { agent: 'explore', task: 'Look around' };
+    server.answer({ toolCalls: [{ name: 'task', arguments: JSON.stringify(task) }], usage });
+    server.answer({ text: 'I saw it.', usage });
+    server.answer({ text: 'Done.', usage });
+    const { stdout, stderr } = await run(['-p', 'Look', '--verbose', '--yes']);
+    expect(stdout).toBe('Done.\n');
+    expect(stderr).toContain('300 tokens in, 30 out (of these explore: 100 tokens in, 10 out)');
+  });
+
   test('nobody can choose a session', async () => {
     const ended = await run(['--resume']);
     expect(ended).toMatchObject({

@@ -20,7 +20,7 @@ export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): 
 
 /**
  * Turns a chat into a print run when there is no terminal. Piped input becomes the prompt. Without
- * input the demo runs, so that `npm start` in a script shows something.
+ * input the demo runs, so that `npm start` in a script shows something. An empty prompt is an error.
  */
 export async function printInsteadOfChat(
   chat: ChatArgs,
@@ -39,13 +39,20 @@ export async function printInsteadOfChat(
   const args = { ...chat, command: 'print', json: false, verbose: false } as const;
   const bufferedStdin = Readable.from(piped === '' ? [] : [piped]);
   const hasInput = chat.prompt !== undefined || piped.trim() !== '' || chat.session !== 'new';
+  if (!hasInput && chat.hasEmptyPrompt) throw noPromptError();
   if (hasInput || chat.model !== undefined) return { args, stdin: bufferedStdin, isDemo: false };
   return { args: { ...args, ...demoArgs }, stdin: bufferedStdin, isDemo: true };
+}
+
+/** Returns the error for a command without a prompt, where a script expects an answer. */
+function noPromptError(): UsageError {
+  return new UsageError('Cannot answer: the prompt is empty. Add one: millrace -p "Say hello"');
 }
 
 /** The demo runs read-only, because there is no user to approve changes. */
 const demoArgs = {
   model: 'demo',
   permissions: 'read-only',
+  stream: 'all',
   prompt: 'Look around in this folder and report what you see.',
 } as const;

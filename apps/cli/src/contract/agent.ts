@@ -43,6 +43,11 @@ export interface BuiltAgent {
    */
   preview(call: PolicyCall): Promise<ChangePreview | undefined>;
   /**
+   * Runs a command that the user typed, without approval and without the sandbox. Returns its output
+   * and its exit code as text.
+   */
+  runUserCommand(command: string, signal: AbortSignal): Promise<string>;
+  /**
    * Sets the handler for the model's questions (`ask_user`). Without a handler, questions are
    * dismissed.
    */

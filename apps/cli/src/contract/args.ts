@@ -60,7 +60,12 @@ export interface ChatArgs extends RunArgs {
   readonly command: 'chat';
   /** The first message to the model. */
   readonly prompt?: string | undefined;
+  /** True if the command line has a prompt without text, such as an empty variable of a script. */
+  readonly hasEmptyPrompt?: boolean | undefined;
 }
+
+/** The values of `--stream`. */
+export const streamSettings = ['answer', 'all'] as const;
 
 export interface PrintArgs extends RunArgs {
   readonly command: 'print';
@@ -68,6 +73,11 @@ export interface PrintArgs extends RunArgs {
   readonly prompt?: string | undefined;
   /** Print AgentEvents as JSONL instead of the answer as text. */
   readonly json: boolean;
+  /**
+   * The text on standard output. `answer`: the last message of the model, when the run is over.
+   * `all`: everything that the model writes, as it arrives. Default: `answer`.
+   */
+  readonly stream?: (typeof streamSettings)[number] | undefined;
   /** The path of a JSON schema for the answer. */
   readonly outputSchema?: string | undefined;
   /** Print progress to standard error even without a terminal. */

@@ -11,6 +11,8 @@ export interface Step {
 export interface Conversation {
   /** The latest message of the user. */
   readonly latest: string;
+  /** The files of the latest message, one line each. */
+  readonly files: readonly string[];
   /** True if the assistant has not answered the latest message yet. */
   readonly isNew: boolean;
   /**
@@ -36,6 +38,7 @@ export function readConversation(items: readonly Item[]): Conversation {
   const before = messages.slice(0, latestAt).findLast(({ kind }) => kind !== 'user');
   return {
     latest: textOf(messages[latestAt]),
+    files: messages[latestAt]?.parts.flatMap(fileLine) ?? [],
     isNew: messages.slice(latestAt + 1).every(({ kind }) => kind !== 'assistant'),
     steps: collectSteps(messages.slice(Math.max(startAt, 0))),
     interrupted: before !== undefined && wasInterrupted(before) ? textOf(before) : undefined,
@@ -44,6 +47,14 @@ export function readConversation(items: readonly Item[]): Conversation {
       (item, at) => item.kind === 'user' && requestStart(messages, at) === at,
     ).length,
   };
+}
+
+/** Describes a file that reached the model. */
+function fileLine(part: Part): string | [] {
+  if (part.kind !== 'file' && part.kind !== 'media') return [];
+  const name = part.kind === 'file' ? part.name : 'a file';
+  const size = part.source.type === 'bytes' ? `, ${part.source.bytes.length} bytes` : '';
+  return `- ${name} (${part.mimeType}${size})`;
 }
 
 /**

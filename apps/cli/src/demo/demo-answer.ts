@@ -48,7 +48,9 @@ const finalText = `That was everything: I am a script and have nothing more to s
 `;
 
 /** Returns a note about an interruption or a message that arrived during the work. */
-function interruptionNote({ interrupted, latest, steps }: Conversation): string | undefined {
+function interruptionNote(conversation: Conversation): string | undefined {
+  const { interrupted, latest, steps, files } = conversation;
+  if (files.length > 0) return `I got these files:\n\n${files.join('\n')}`;
   if (asksAboutDemo(latest)) return undefined;
   if (interrupted !== undefined) {
     return 'You stopped me. My text so far is stored, as you can see. I continue.';

@@ -3,6 +3,7 @@ import type { Item } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
 import type { PrintArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
+import { readPictures } from '../input/attachments/mentioned-pictures.ts';
 import { userItem } from '../store/session-summaries.ts';
 
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
@@ -104,16 +105,25 @@ interface CreateRunInputOptions {
   /** The piped input. Undefined if there is none. */
   readonly piped: string | undefined;
   readonly cwd: string;
+  readonly home?: string | undefined;
 }
 
 /**
  * Creates the message to the model: the prompt with the piped input as context, or the piped input
- * alone. Returns undefined if there is neither and a session is to be resumed.
+ * alone. Pictures that the prompt names are attached. Returns undefined if there is neither and a session is to be resumed.
  */
-export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions): Item | undefined {
+export async function createRunInput({
+  args,
+  piped = '',
+  cwd,
+  home,
+}: CreateRunInputOptions): Promise<Item | undefined> {
   const { prompt = '', session } = args;
   const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
-  if (prompt.trim() !== '') return userItem([prompt, ...context], { cwd });
+  if (prompt.trim() !== '') {
+    const pictures = await readPictures(prompt, { cwd, home });
+    return userItem([prompt, ...context], { cwd, pictures });
+  }
   if (context.length > 0) return userItem([piped.trim()], { cwd });
   if (session !== 'new') return undefined;
   throw new UsageError(

@@ -114,12 +114,12 @@ const textOf = (items: readonly Item[]) =>
 test('a run that nobody disturbs prints its answer and ends with 0', async () => {
   const { said, exit } = start('tool');
   expect(await exit).toEqual({ code: exitCodes.done, signal: null });
-  expect(said).toEqual({ stdout: 'I look.\n\nIt turns.\n', stderr: '' });
+  expect(said).toEqual({ stdout: 'It turns.\n', stderr: '' });
 });
 
 describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
   test('stops the run, which keeps what was printed, and ends with 3', async () => {
-    const started = start('long');
+    const started = start('long', { args: { stream: 'all' } });
     await until(started, /Line 3/);
     started.child.kill(signal);
     expect(await started.exit).toEqual({ code: exitCodes.aborted, signal: null });
@@ -141,7 +141,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
 });
 
 test('a second signal ends the process at once, and what was said is still there', async () => {
-  const started = start('stuck');
+  const started = start('stuck', { args: { stream: 'all' } });
   await until(started, /I stay/);
   started.child.kill('SIGINT');
   await until(started, /\(aborted\)/);
@@ -208,7 +208,7 @@ describe('SIGINT at any event', () => {
 
 describe('a pipe that is read no further', () => {
   test.each([
-    ['text', {}],
+    ['text', { stream: 'all' as const }],
     ['JSONL', { json: true }],
   ])('ends the run of %s quietly, and the session is kept', async (_form, args) => {
     const store = join(folder(), `${++count}.db`);
@@ -233,7 +233,7 @@ describe('a pipe that is read no further', () => {
 
 describe.skipIf(!existsSync('/dev/full'))('a device that is full', () => {
   test.each([
-    ['text', {}],
+    ['text', { stream: 'all' as const }],
     ['JSONL', { json: true }],
   ])('is an error of one clear line for %s, and the session is kept', async (_form, args) => {
     const full = openSync('/dev/full', 'w');

@@ -55,9 +55,24 @@ describe('standard output', () => {
     const { code, stdout, stderr } = await runPrint(withTool);
     expect({ code, stdout, stderr }).toEqual({
       code: exitCodes.done,
-      stdout: 'I look.\n\nIt turns.\n',
+      stdout: 'It turns.\n',
       stderr: '',
     });
+  });
+
+  test('23.7: has what was said between tools only with --stream all', async () => {
+    expect((await runPrint(withTool)).stdout).toBe('It turns.\n');
+    const all = await runPrint({ ...withTool, args: { stream: 'all' } });
+    expect(all.stdout).toBe('I look.\n\nIt turns.\n');
+  });
+
+  test('23.7: has all of an answer that the provider paused', async () => {
+    const paused: ScriptEntry = { content: { parts: ['It tur'] }, stop: 'pause' };
+    const { stdout } = await runPrint({
+      script: [...withTool.script.slice(0, 1), paused, 'ns.'],
+      agent: { tools: [look] },
+    });
+    expect(stdout).toBe('It turns.\n');
   });
 
   test('gets the answer as it streams, while the model still speaks', async () => {
@@ -65,14 +80,14 @@ describe('standard output', () => {
     const stdout = new CapturedOutput();
     const fault = { type: 'stall', after: 5 } as const;
     const script = [{ content: { parts: ['It turns.'] }, fault }];
-    const printing = runPrint({ script, stdout, signal: stop.signal });
+    const printing = runPrint({ script, stdout, signal: stop.signal, args: { stream: 'all' } });
     while (stdout.text !== 'It tu') await new Promise(setImmediate);
     stop.abort();
     await printing;
   });
 
   test('as JSONL has the events, which fold to the answer that is printed without', async () => {
-    const plain = await runPrint(withTool);
+    const plain = await runPrint({ ...withTool, args: { stream: 'all' } });
     const { stdout, stderr, code } = await runPrint({ ...withTool, args: { json: true } });
     const events = eventsIn(stdout);
     const answer = new AnswerStream();
@@ -104,7 +119,7 @@ describe('standard error', () => {
       stderr: new CapturedOutput({ isTTY: true }),
       env: { NO_COLOR: '1' },
     });
-    expect(stdout).toBe('I look.\n\nIt turns.\n');
+    expect(stdout).toBe('It turns.\n');
     expect(stderr.split('\n')).toEqual([
       'A test says so.',
       '▸ look at the weather',
@@ -132,7 +147,7 @@ describe('standard error', () => {
   test('that cannot be written to harms nobody', async () => {
     const stage = { ...withTool, stderr: new FailingOutput('EPIPE'), args: { verbose: true } };
     const { code, stdout } = await runPrint(stage);
-    expect([code, stdout]).toEqual([exitCodes.done, 'I look.\n\nIt turns.\n']);
+    expect([code, stdout]).toEqual([exitCodes.done, 'It turns.\n']);
   });
 });
 
@@ -148,8 +163,16 @@ describe('an answer that is tried again', () => {
     expect(stderr).toContain('Retrying');
   });
 
-  test('begins on a new line where it does not, and standard error says so', async () => {
-    const { stdout, stderr, session, log } = await runPrint({ script: [cut, 'It stands.'] });
+  test('23.1: is not on standard output where the next attempt says something else', async () => {
+    const { code, stdout } = await runPrint({ script: [cut, 'It stands.'] });
+    expect([code, stdout]).toEqual([exitCodes.done, 'It stands.\n']);
+  });
+
+  test('begins on a new line with --stream all, and standard error says so', async () => {
+    const { stdout, stderr, session, log } = await runPrint({
+      script: [cut, 'It stands.'],
+      args: { stream: 'all' },
+    });
     expect(stdout).toBe('It tu\nIt stands.\n');
     expect(stderr).toContain('restarted after an error');
     expect(textOf((await itemsOf({ log, session })).at(-1))).toBe('It stands.');
@@ -237,7 +260,7 @@ describe('the exit code', () => {
     const stdout = new CapturedOutput();
     const fault = { type: 'stall', after: 5 } as const;
     const script = [{ content: { parts: ['It turns.'] }, fault }, 'Go on.'] as const;
-    const printing = runPrint({ script, stdout, signal: stop.signal });
+    const printing = runPrint({ script, stdout, signal: stop.signal, args: { stream: 'all' } });
     while (stdout.text !== 'It tu') await new Promise(setImmediate);
     stop.abort('SIGINT');
     const { code, stderr, log, session } = await printing;
@@ -275,7 +298,7 @@ describe('the exit code', () => {
     const agent = { tools: [look], approve };
     const parked = await runPrint({ ...withTool, agent });
     const { session, log } = parked;
-    expect([parked.code, parked.stdout]).toEqual([exitCodes.parked, 'I look.\n']);
+    expect([parked.code, parked.stdout]).toEqual([exitCodes.parked, '']);
     expect(parked.stderr).toContain('look needs your approval: it looks\n');
     expect(parked.stderr).toContain(`millrace --resume ${session}`);
     const resume = { session: { id: session.slice(0, 9) }, prompt: undefined };
@@ -346,7 +369,8 @@ describe('an output that fails', () => {
   const stage = {
     script: [says('I look.', toolCall('c1', 'look', {})), endless],
     agent: withTool.agent,
-  };
+    args: { stream: 'all' },
+  } as const;
   const wasAborted = async (log: Log, session: PrintResult['session']) => {
     const { records } = await log.read(session);
     return records.some(({ fact }) => fact?.type === 'aborted');

@@ -14,6 +14,7 @@ import { readOutputSchema } from './output-schema.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
 import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
+  answerPrinter,
   jsonPrinter,
   type Printer,
   type PrinterOptions,
@@ -47,8 +48,8 @@ export interface PrintRunOptions {
 }
 
 /**
- * Answers once, for scripts. Standard output contains only the answer, and the exit code shows how
- * the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
+ * Answers once, for scripts. Standard output contains only the answer, or everything that the model
+ * writes with `--stream all`. The exit code shows how the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
  * `UsageError` if there is nothing to answer.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
@@ -96,7 +97,7 @@ async function startRun(
   const onSilence = () => void notes.write(waitingMessage).catch(() => {});
   const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
-  const input = createRunInput({ args, piped, cwd });
+  const input = await createRunInput({ args, piped, cwd, home: options.env['HOME'] });
   const found = await sessionFor(log, args.session, cwd);
   const session = found?.id;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
@@ -139,7 +140,8 @@ async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Note
 
 function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptions): Printer {
   if (args.json) return jsonPrinter(options);
-  return args.outputSchema === undefined ? textPrinter(answer, options) : valuePrinter(options);
+  if (args.outputSchema !== undefined) return valuePrinter(options);
+  return args.stream === 'all' ? textPrinter(answer, options) : answerPrinter(options);
 }
 
 interface EventSinks {

@@ -56,14 +56,17 @@ test('prints the answer alone, and the JSONL of the same run folds to it', async
   const plain = await millrace('-p', 'The weather?');
   expect(plain).toEqual({
     code: exitCodes.done,
-    stdout: 'I look.\n\nIt turns, and **turns**.\n',
+    stdout: 'It turns, and **turns**.\n',
     stderr: '',
   });
+  script();
+  const all = await millrace('-p', 'The weather?', '--stream', 'all');
+  expect(all.stdout).toBe('I look.\n\nIt turns, and **turns**.\n');
   script();
   const { code, stdout, stderr } = await millrace('-p', '--json', '--', 'The weather?');
   const answer = new AnswerStream();
   const folded = eventsIn(stdout).map((event) => answer.add(event).text);
-  expect([code, folded.join(''), stderr]).toEqual([exitCodes.done, plain.stdout, '']);
+  expect([code, folded.join(''), stderr]).toEqual([exitCodes.done, all.stdout, '']);
   server.assertUsedUp();
 });
 

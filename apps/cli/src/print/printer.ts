@@ -1,5 +1,5 @@
 import type { RunResult } from '@millrace/agent';
-import { type AgentEvent, encodeEvent } from '@millrace/core';
+import { type AgentEvent, encodeEvent, type Item } from '@millrace/core';
 import { oneLine } from '../text/cells/printable.ts';
 import type { AnswerStream } from './answer-stream.ts';
 import type { Notes, Output } from './output.ts';
@@ -16,7 +16,38 @@ export interface PrinterOptions {
   readonly notes: Notes;
 }
 
-/** Streams the answer as text. */
+/**
+ * Prints the answer when the run is over. Text before a tool call and the text of a failed attempt
+ * are not part of the answer, and only the end of a response shows which text that is.
+ */
+export function answerPrinter({ output }: PrinterOptions): Printer {
+  return {
+    show: async () => {},
+    end: async ({ items }) => {
+      const text = answerText(items);
+      await output.writeData(text === '' || text.endsWith('\n') ? text : `${text}\n`);
+    },
+  };
+}
+
+/**
+ * Returns the text of the last message of the model. It is empty if the message calls a tool. If the
+ * provider paused the message, the text includes the messages that it continues.
+ */
+function answerText(items: readonly Item[]): string {
+  const last = items.at(-1);
+  if (last?.kind !== 'assistant' || last.parts.some(({ kind }) => kind === 'tool_call')) return '';
+  let first = items.length - 1;
+  while (items[first - 1]?.kind === 'assistant' && items[first - 1]?.stop?.reason === 'pause')
+    first--;
+  return items
+    .slice(first)
+    .flatMap(({ parts }) => parts)
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('');
+}
+
+/** Streams everything that the model writes, also the text between tool calls. */
 export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOptions): Printer {
   return {
     async show(event) {

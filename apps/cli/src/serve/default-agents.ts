@@ -79,8 +79,14 @@ const echo: ServedAgent = {
   type: 'sync',
   name: 'echo',
   description: 'Repeats your message, word by word',
-  async *onMessage(content, { signal }) {
+  async *onMessage(content, { signal, files }) {
     const said = content.type === 'text' ? content.content : JSON.stringify(content);
+    for (const { file_id, name, type } of (content.type === 'text' && content.attachments) || []) {
+      // Attachments with other ids belong to the application that sent them.
+      const bytes = await files.read(file_id).catch(() => undefined);
+      const line = `I got ${name} (${type}, ${bytes?.length ?? 0} bytes).\n\n`;
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: line } };
+    }
     for (const word of said.match(/\S+\s*|\s+/g) ?? []) {
       yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
       await setTimeout(pauseMs, undefined, { signal });

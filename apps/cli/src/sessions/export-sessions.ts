@@ -23,14 +23,24 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
 }
 
 async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output): Promise<void> {
+  for await (const line of exportLines(log, sessions)) {
+    await output.writeData(line);
+    if (output.failure !== undefined) return;
+  }
+}
+
+/** Returns the lines of an export, each with its line break. Sub-agents and blobs are included. */
+export async function* exportLines(
+  log: Log,
+  sessions: Iterable<SessionId>,
+): AsyncGenerator<string, void> {
   const written = new Set<SessionId>();
   for (const session of sessions)
     for (const one of [session, ...(await findChildSessions(log, session))]) {
       if (written.has(one)) continue;
       written.add(one);
-      for await (const line of exportBlobs(log, one)) await output.writeData(`${line}\n`);
-      for await (const line of exportSession(log, one)) await output.writeData(`${line}\n`);
-      if (output.failure !== undefined) return;
+      for await (const line of exportBlobs(log, one)) yield `${line}\n`;
+      for await (const line of exportSession(log, one)) yield `${line}\n`;
     }
 }
 

@@ -3,6 +3,7 @@ import {
   type Ids,
   type Item,
   isId,
+  type MediaPart,
   randomIds,
   type SessionId,
   transcript,
@@ -182,6 +183,8 @@ function titleText(item: Item | undefined): string {
 
 interface UserItemOptions {
   readonly cwd: string;
+  /** Pictures of the message. Default: none. */
+  readonly pictures?: readonly MediaPart[] | undefined;
   readonly ids?: Pick<Ids, 'item'> | undefined;
 }
 
@@ -189,7 +192,7 @@ const systemIds = randomIds((bytes) => crypto.getRandomValues(bytes));
 
 /** Creates a user message. The folder goes into its metadata, where `summarize` reads it. */
 export function userItem(texts: readonly string[], options: UserItemOptions): Item {
-  const { cwd, ids = systemIds } = options;
+  const { cwd, pictures = [], ids = systemIds } = options;
   const parts = texts.map((text) => ({ kind: 'text', text }) as const);
-  return { id: ids.item(), kind: 'user', parts, metadata: { cwd } };
+  return { id: ids.item(), kind: 'user', parts: [...parts, ...pictures], metadata: { cwd } };
 }

@@ -37,6 +37,10 @@ export interface TestChatOptions {
   readonly reflows?: boolean | undefined;
   /** Computes the preview of a file change. Default: none. */
   readonly preview?: BuiltAgent['preview'] | undefined;
+  /** What the agent asks about. Default: `ask`. */
+  readonly mode?: Config['permissions']['mode'] | undefined;
+  /** Runs the commands of the user. Default: returns an empty output. */
+  readonly runUserCommand?: BuiltAgent['runUserCommand'] | undefined;
   /** Name of the model, read on each draw. Default: `script`. */
   readonly label?: (() => string) | undefined;
 }
@@ -66,7 +70,7 @@ export class TestChat {
 
   constructor(options: TestChatOptions = {}) {
     const { columns = 80, rows = 24, clock = new VirtualClock(), reflows = false } = options;
-    const { cwd = '/folder', prompt, env = { NO_COLOR: '1' } } = options;
+    const { cwd = '/folder', prompt, env = { NO_COLOR: '1' }, mode = 'ask' } = options;
     this.terminal = new FakeTerminal({ columns, rows, reflows });
     this.clock = clock;
     this.log = options.log ?? memoryLog({ clock });
@@ -74,7 +78,17 @@ export class TestChat {
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
     this.exitCode = runChat({
-      ...{ config, built, chosen: built.chosen, log, session, cwd, env, prompt, clock },
+      ...{
+        config: { ...config, permissions: { mode, rules: [] } },
+        built,
+        chosen: built.chosen,
+        log,
+        session,
+        cwd,
+        env,
+        prompt,
+        clock,
+      },
       signal: this.#abort.signal,
       stdout: terminal as never,
       stdin: keyboard as never,
@@ -206,6 +220,7 @@ export class TestChat {
         });
       },
       rememberedRules: async () => this.remembered,
+      runUserCommand: options.runUserCommand ?? (async () => ''),
       preview: options.preview ?? (async () => undefined),
       setQuestionHandler: (ask) => {
         this.#ask = ask;

@@ -3,6 +3,7 @@ import { randomIds } from '@millrace/core';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
 import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
 import { LiveSources } from '../chat/state/live-source.ts';
+import { type Access, AccessStore, fullAccess } from '../server/access.ts';
 import { Api } from '../server/api.ts';
 import { withBase } from '../server/base-path.ts';
 import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
@@ -16,6 +17,7 @@ export interface App {
   readonly api: Api;
   readonly directory: Directory;
   readonly outbox: Outbox;
+  readonly access: AccessStore;
 }
 
 export function createApp(): App {
@@ -33,7 +35,7 @@ export function createApp(): App {
     newKey: () => ids.session(),
     now: () => Date.now(),
   });
-  return { client, api, sources, directory, outbox };
+  return { client, api, sources, directory, outbox, access: new AccessStore(api) };
 }
 
 export const AppContext = createContext<App | undefined>(undefined);
@@ -58,6 +60,15 @@ export function useListedTask(id: string): ListedTask | undefined {
   }, [directory, id, isMissing]);
   return found;
 }
+
+/** Returns the rights of the user. Until they are known, the user has all rights. */
+export function useAccess(): Access {
+  const access = useContext(AppContext)?.access;
+  return useSyncExternalStore(access?.subscribe ?? subscribeNever, access?.state ?? fullState);
+}
+
+const subscribeNever = () => () => {};
+const fullState = () => fullAccess;
 
 export function useDirectory(): DirectoryState {
   const { directory } = useApp();

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
 import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
@@ -18,6 +19,19 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
 );
 const [load] = Object.values(modules);
 const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
+
+// The inspector in full width is loaded in the same way.
+const InspectorPage = lazy(async () => ({
+  default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
+}));
+
+function PageSkeleton() {
+  return (
+    <div className="shell-wait">
+      <Skeleton label="Loading the page" bars={['short', 'block', 'block']} />
+    </div>
+  );
+}
 
 export function App() {
   const app = useMemo(createApp, []);
@@ -60,9 +74,14 @@ function Page() {
         <div className="shell-main" inert={isListOpen}>
           {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
           {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
+          {route.page === 'inspect' && (
+            <Suspense fallback={<p className="shell-wait">Loading the inspector …</p>}>
+              <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
+            </Suspense>
+          )}
           {route.page === 'new' && <NewPage agent={route.agent} />}
           {route.page === 'overview' && OverviewPage && (
-            <Suspense fallback={<p className="shell-wait">Loading …</p>}>
+            <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
             </Suspense>
           )}

@@ -16,6 +16,12 @@ const keys: Keys = [
   ['?', 'Shows these keys'],
 ];
 
+const listKeys: Keys = [
+  ['↑ ↓', 'To the previous or next session'],
+  ['F2', 'Renames the session'],
+  ['Delete', 'Deletes the session, after a question'],
+];
+
 /** The keys of the inspector. They work anywhere in it, except in text fields. */
 const inspectorKeys: Keys = [
   ['← →', 'One record back or forward'],
@@ -31,6 +37,8 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <KeyList keys={keys} />
+      <h3>In the session list</h3>
+      <KeyList keys={listKeys} />
       <h3>In the inspector</h3>
       <KeyList keys={inspectorKeys} />
       <p>

@@ -1,9 +1,10 @@
 import type { AgentInfo } from '@millrace/client';
-import { useMemo, useState } from 'react';
-import { Composer } from '../chat/composer/composer.tsx';
+import { type RefObject, useMemo, useRef, useState } from 'react';
+import { type ComposedMessage, Composer } from '../chat/composer/composer.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
 import { Button } from '../design/button.tsx';
-import { Logo } from '../design/icons.tsx';
+import { ClockIcon, ShieldIcon, TimelineIcon } from '../design/icons.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
 import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
@@ -14,16 +15,18 @@ import './new-page.css';
 /** The page that starts a session: the user selects an agent and writes the first message. */
 export function NewPage({ agent: asked }: { readonly agent: string | undefined }) {
   const app = useApp();
-  const { agents: all, isLoaded, error } = useDirectory();
+  const { agents: all, tasks, isLoaded, error } = useDirectory();
   const agents = useMemo(() => all.toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
-  const send = async (text: string) => {
+  // A second try after a failed upload continues in the session of the first one.
+  const started = useRef<StartedSession>(undefined);
+  const send = async (message: ComposedMessage) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await startSession(app, chosen, text);
+      await startSession(app, chosen, message, started);
     } finally {
       setSending(false);
     }
@@ -34,9 +37,11 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
         <SidebarButton />
       </header>
       <div className="new-main">
-        <Logo size={44} />
         <h1>What would you like to do?</h1>
-        <AgentChoice agents={agents} chosen={chosen} />
+        {!isLoaded && error === undefined && (
+          <Skeleton label="Loading the agents" bars={['block', 'block']} />
+        )}
+        {agents.length > 0 && <AgentChoice agents={agents} chosen={chosen} />}
         {isLoaded && agents.length === 0 && <NoAgents />}
         {error !== undefined && error.code !== 'unauthorized' && (
           <p className="composer-error" role="alert">
@@ -55,6 +60,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
             onSend={send}
           />
         )}
+        {isLoaded && chosen !== undefined && tasks.length === 0 && <Lessons />}
       </div>
     </main>
   );
@@ -69,15 +75,26 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
+/** A session that was created for a message that is not sent yet. */
+interface StartedSession {
+  readonly id: string;
+  readonly agent: string;
+}
+
 async function startSession(
   { client, api, outbox, directory }: App,
   agent: AgentInfo,
-  text: string,
+  { text, upload }: ComposedMessage,
+  started: RefObject<StartedSession | undefined>,
 ) {
   writeStored(sharedStorage, 'agent', agent.name);
-  const { id } = await client.createTask({ agent: agent.name });
-  await setTaskTitle(api, { id, task_metadata: null }, text);
-  if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
+  if (started.current?.agent !== agent.name)
+    started.current = { ...(await client.createTask({ agent: agent.name })), agent: agent.name };
+  const { id } = started.current;
+  const attachments = await upload(id);
+  await setTaskTitle(api, id, text || (attachments[0]?.name ?? ''));
+  if (!outbox.add(id, text, 'follow_up', attachments)) throw new Error(outboxFullText);
+  started.current = undefined;
   // If the user has opened another page meanwhile, that page stays open.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();
@@ -108,6 +125,32 @@ function AgentChoice({ agents, chosen }: AgentChoiceProps) {
         </label>
       ))}
     </fieldset>
+  );
+}
+
+/** Shows a new user what a session can do. */
+function Lessons() {
+  return (
+    <ul className="lessons" aria-label="What a session can do">
+      <li>
+        <strong>
+          <ClockIcon /> It runs without you
+        </strong>
+        Close the tab while the agent works. The server goes on, and this list shows the session.
+      </li>
+      <li>
+        <strong>
+          <ShieldIcon /> It asks first
+        </strong>
+        A call that changes something waits like water at a gate, until you allow or deny it.
+      </li>
+      <li>
+        <strong>
+          <TimelineIcon /> It can be rewound
+        </strong>
+        Every word is a record. Open the inspector to see any earlier moment, and what it cost.
+      </li>
+    </ul>
   );
 }
 

@@ -8,7 +8,7 @@ const name = fc
 const route: fc.Arbitrary<Route> = fc.oneof(
   fc.record({ page: fc.constant('new' as const), agent: fc.option(name, { nil: undefined }) }),
   fc.record({
-    page: fc.constant('task' as const),
+    page: fc.constantFrom('task' as const, 'inspect' as const),
     id: name,
     at: fc.option(fc.nat(), { nil: undefined }),
   }),

@@ -5,6 +5,7 @@ import { basePath, belowBase } from '../server/base-path.ts';
 export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
+  | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'overview' };
 
 /**
@@ -13,10 +14,12 @@ export type Route =
  */
 export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
-  const [, app, page, id] = belowBase(pathname, base).split('/');
+  const [, app, page, id, view] = belowBase(pathname, base).split('/');
   if (app === 'app' && page === 'overview') return { page };
-  if (app === 'app' && page === 'tasks' && id)
-    return { page: 'task', id: decoded(id), at: offsetOf(searchParams.get('at')) };
+  if (app === 'app' && page === 'tasks' && id) {
+    const at = offsetOf(searchParams.get('at'));
+    return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
+  }
   return { page: 'new', agent: searchParams.get('agent') ?? undefined };
 }
 
@@ -26,9 +29,11 @@ export function hrefOf(route: Route, base: string = basePath): string {
       const query = route.agent === undefined ? '' : `?agent=${encodeURIComponent(route.agent)}`;
       return `${base}/${query}`;
     }
-    case 'task': {
+    case 'task':
+    case 'inspect': {
       const at = route.at === undefined ? '' : `?at=${route.at}`;
-      return `${base}/app/tasks/${encodeURIComponent(route.id)}${at}`;
+      const view = route.page === 'inspect' ? '/inspect' : '';
+      return `${base}/app/tasks/${encodeURIComponent(route.id)}${view}${at}`;
     }
     case 'overview':
       return `${base}/app/overview`;

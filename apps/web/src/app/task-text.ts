@@ -57,13 +57,9 @@ const maxLength = 80;
  * Sets the title of a session to the first line of a text. A failure is ignored, because a title is
  * optional.
  */
-export async function setTaskTitle(
-  api: Api,
-  { id, task_metadata }: Pick<TaskSummary, 'id' | 'task_metadata'>,
-  text: string,
-): Promise<void> {
+export async function setTaskTitle(api: Api, id: string, text: string): Promise<void> {
   const [line = ''] = text.trim().split('\n', 1);
   const title = line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
-  const body = { task_metadata: { ...task_metadata, title } };
+  const body = { merge_metadata: { title } };
   await api.put(`/tasks/${encodeURIComponent(id)}`, body).catch(() => {});
 }

@@ -43,7 +43,7 @@ export function ActivityLine(props: ActivityLineProps) {
         <span className="activity-now">
           {!isAsking && <span className="spinner" aria-hidden="true" />}
           {text}
-          {startedAt !== undefined && !isPast && <Since at={startedAt} />}
+          {startedAt !== undefined && !isPast && <Since key={text} at={startedAt} />}
         </span>
       ) : (
         <span>{text}</span>

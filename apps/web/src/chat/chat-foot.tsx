@@ -19,31 +19,46 @@ export interface ChatFootProps {
   readonly live: LiveSource;
   readonly source: ChatSource;
   readonly isPast: boolean;
+  /** True if the user may only read. Default: false. */
+  readonly isReadOnly?: boolean | undefined;
   readonly onBackToNow: () => void;
   /** Called after the user sent a message. */
   readonly onSent: () => void;
 }
 
-/** The bottom of the chat: approval requests, queued messages, activity and the message field. */
-export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
+/**
+ * The bottom of the chat: approval requests, queued messages, activity and the message field. Requests
+ * and queued messages are in a row of their own. Only the conversation gets smaller when they appear,
+ * and the message field keeps its place.
+ */
+export function ChatFoot(props: ChatFootProps) {
+  const { live, source, isPast, isReadOnly = false, onBackToNow, onSent } = props;
   const hasEnded = useHasEnded(live) && !isPast;
   const isOffline = useIsOffline(live) && !isPast;
   return (
-    <div className="chat-foot">
-      <div className="chat-foot-main">
-        <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
-        <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
-        {isPast ? (
-          <div className="past">
-            <span>You are viewing an earlier moment.</span>
-            <Button onClick={onBackToNow}>Back to now</Button>
-          </div>
-        ) : (
-          <LiveComposer live={live} onSent={onSent} />
-        )}
+    <>
+      <div className="chat-dock">
+        <div className="chat-foot-main">
+          <ApprovalDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
+          <QueueView source={source} canWithdraw={!isPast && !isReadOnly} />
+        </div>
       </div>
-    </div>
+      <div className="chat-foot">
+        <div className="chat-foot-main">
+          <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
+          {isPast ? (
+            <div className="past">
+              <span>You are viewing an earlier moment.</span>
+              <Button onClick={onBackToNow}>Back to now</Button>
+            </div>
+          ) : isReadOnly ? (
+            <p className="past">You can read this session, but not write in it.</p>
+          ) : (
+            <LiveComposer live={live} onSent={onSent} />
+          )}
+        </div>
+      </div>
+    </>
   );
 }
 
@@ -79,7 +94,8 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   const agents = useListedTask(live.id)?.agents;
   const agent = agents?.[0];
   const reason = closedText(useConnection(live), row?.status) ?? readOnlyText(agents);
-  const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
+  // Most agents can be steered. The buttons do not move when the list of sessions confirms it.
+  const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);
@@ -93,8 +109,9 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
-      onSend={async (text, when) => {
-        if (!outbox.add(live.id, text, when)) throw new Error(outboxFullText);
+      onSend={async ({ text, when, upload }) => {
+        const attachments = await upload(live.id);
+        if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText);
         onSent();
       }}
     />

@@ -1,4 +1,5 @@
 import { useListedTask } from '../app/app-context.ts';
+import { ShareButton } from '../app/share/share-button.tsx';
 import { statusBadge } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { TimelineIcon } from '../design/icons.tsx';
@@ -32,6 +33,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
           )}
         </p>
       </div>
+      <ShareButton id={live.id} />
       {onInspect && (
         <IconButton label="Inspector" aria-pressed={isInspecting} onClick={onInspect}>
           <TimelineIcon />

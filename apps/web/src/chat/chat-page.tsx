@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
-import { useApp } from '../app/app-context.ts';
+import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
 import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
@@ -36,6 +37,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
   const [sentCount, setSentCount] = useState(0);
   const [isInspecting, setInspecting] = useState(at !== undefined);
   const isPast = at !== undefined;
+  const { isReadOnly } = useAccess();
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
   const isEmpty = useOutgoingMessages(id).length === 0 && isFullyLoaded(live);
@@ -47,32 +49,45 @@ export function ChatPage({ id, at }: ChatPageProps) {
   };
   return (
     <div className="chat-page" data-inspecting={isOpen || undefined}>
-      <main className="chat" data-offline={useIsOffline(live) || undefined}>
+      <main
+        className="chat"
+        data-offline={useIsOffline(live) || undefined}
+        data-past={isPast || undefined}
+      >
         <ChatHeader
           live={live}
           isInspecting={isOpen}
           onInspect={InspectorPanel && (() => (isOpen ? close() : setInspecting(true)))}
         />
         <ConnectionBanner connection={connection} onReconnect={() => live.handle.reconnect()} />
-        <Branches live={live} isPast={isPast}>
+        <Branches live={live} isPast={isPast || isReadOnly}>
           <TranscriptView
             source={source}
             sentCount={sentCount}
             emptyText={isEmpty ? 'No messages yet.' : undefined}
           >
-            {!isPast && <RetryRow live={live} />}
+            {!isPast && !isReadOnly && <RetryRow live={live} />}
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>
         </Branches>
         <ChatFoot
-          {...{ live, source, isPast }}
+          {...{ live, source, isPast, isReadOnly }}
           onBackToNow={close}
           onSent={() => setSentCount((count) => count + 1)}
         />
         <Announcer source={live} />
       </main>
       {isOpen && InspectorPanel && (
-        <Suspense fallback={<aside className="inspector-wait">Loading the inspector …</aside>}>
+        <Suspense
+          fallback={
+            <aside className="inspector-wait">
+              <Skeleton
+                label="Loading the inspector"
+                bars={['short', 'block', 'full', 'middle', 'full']}
+              />
+            </aside>
+          }
+        >
           <InspectorPanel
             live={live}
             at={at}

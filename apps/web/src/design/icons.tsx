@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
 
 /**
- * Creates an icon on a 16 × 16 grid, in the color of the text. The icon is hidden from screen
- * readers, because a text or a label is next to it.
+ * Creates an icon of the family: a grid of 16 × 16, lines of 1.5 with round ends in the color of the
+ * text, and two units of space around the drawing. The icon is hidden from screen readers, because a
+ * text or a label is next to it.
  */
-function icon(content: ReactNode) {
+export function icon(content: ReactNode) {
   return function Icon() {
     return (
       <svg
@@ -27,9 +28,7 @@ function icon(content: ReactNode) {
 
 export const PlusIcon = icon(<path d="M8 3v10M3 8h10" />);
 export const SendIcon = icon(<path d="M8 13V3.5M3.5 7.5 8 3l4.5 4.5" />);
-export const StopIcon = icon(
-  <rect x="4" y="4" width="8" height="8" rx="1.5" fill="currentColor" />,
-);
+export const StopIcon = icon(<rect x="4" y="4" width="8" height="8" rx="1" fill="currentColor" />);
 export const CopyIcon = icon(
   <>
     <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
@@ -87,13 +86,15 @@ export const ScreenIcon = icon(
     <path d="M6 13.5h4" />
   </>,
 );
+export const RoomyIcon = icon(<path d="M2.5 3.5h11M2.5 12.5h11M2.5 8h11" />);
+export const CompactIcon = icon(<path d="M2.5 4.25h11M2.5 6.75h11M2.5 9.25h11M2.5 11.75h11" />);
 export const HelpIcon = icon(
   <>
     <circle cx="8" cy="8" r="5.5" />
     <path d="M6.4 6.4a1.6 1.6 0 1 1 2.3 1.5c-.5.2-.7.5-.7 1M8 11v.1" />
   </>,
 );
-export const TimelineIcon = icon(<path d="M2.5 4.5h5M5.5 8h6M9.5 11.5h4" />);
+export const TimelineIcon = icon(<path d="M2.5 4h5.5M5.5 8H11M8 12h5.5" />);
 export const GridIcon = icon(
   <>
     <rect x="2.5" y="2.5" width="4.5" height="4.5" rx="1" />
@@ -101,6 +102,24 @@ export const GridIcon = icon(
     <rect x="2.5" y="9" width="4.5" height="4.5" rx="1" />
     <rect x="9" y="9" width="4.5" height="4.5" rx="1" />
   </>,
+);
+export const DotsIcon = icon(
+  <g fill="currentColor" stroke="none">
+    <circle cx="3.5" cy="8" r="1.25" />
+    <circle cx="8" cy="8" r="1.25" />
+    <circle cx="12.5" cy="8" r="1.25" />
+  </g>,
+);
+export const PinIcon = icon(<path d="M6 2.5h4l-.5 4 2.5 2.5H4l2.5-2.5ZM8 9v4.5" />);
+export const FolderIcon = icon(<path d="M2 12.5v-9h4l1.5 2H14v7Z" />);
+export const ArchiveIcon = icon(<path d="M2.5 3h11v3h-11ZM3.5 6v7h9V6M6.5 8.5h3" />);
+export const TrashIcon = icon(<path d="M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9M7 7v4M9 7v4" />);
+export const SelectIcon = icon(
+  <path d="M2.5 4.5 4 6l2.5-3M2.5 11 4 12.5 6.5 9.5M9 4.5h5M9 11h5" />,
+);
+export const ShareIcon = icon(<path d="M8 10V2.5M5 5l3-3 3 3M3.5 8v5.5h9V8" />);
+export const ClipIcon = icon(
+  <path d="m13 7.5-5.2 5.2a3 3 0 0 1-4.3-4.3l5.4-5.3a2 2 0 0 1 2.9 2.8l-5.3 5.3a1 1 0 0 1-1.5-1.4l4.8-4.8" />,
 );
 export const FileIcon = icon(
   <>
@@ -110,11 +129,12 @@ export const FileIcon = icon(
 );
 export const HandoffIcon = icon(<path d="M2.5 5.5h10M9.5 2.5l3 3-3 3M13.5 11h-8" />);
 
+/** The mark: water that falls down the steps of a race. The lowest step is live. */
 export function Logo({ size = 22 }: { readonly size?: number }) {
   return (
     <svg className="logo" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
-      <rect width="32" height="32" rx="8" />
-      <path d="M6 12q5-4.5 10 0t10 0M6 20q5-4.5 10 0t10 0" />
+      <path d="M3 7.5h9.5v8.5h8" />
+      <path d="M20.5 16v8.5H29" />
     </svg>
   );
 }

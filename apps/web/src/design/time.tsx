@@ -31,6 +31,11 @@ export function dayOrTime(at: number, now: number = Date.now()): string {
   return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
 }
 
+/** Returns the month with its year, for example `October 2026`. */
+export function monthOf(at: number): string {
+  return format(at, { month: 'long', year: 'numeric' });
+}
+
 interface TimeTextProps {
   /** The time in ms since 1970. */
   readonly at: number;

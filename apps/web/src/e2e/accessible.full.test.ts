@@ -33,8 +33,8 @@ describeInChromium()('accessibility', () => {
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     await check('tools and a question');
     await page.getByRole('button', { name: 'Edit this message in a branch' }).first().click();
-    await page.getByRole('dialog', { name: 'Edit message' }).waitFor();
-    await check('the dialog that edits a message');
+    await page.getByRole('textbox', { name: 'Edit your message' }).waitFor();
+    await check('the field that edits a message');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);

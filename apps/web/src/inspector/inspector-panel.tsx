@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
+import { Link } from '../app/route.tsx';
 import type { ChatSource } from '../chat/state/chat-source.ts';
 import type { LiveSource } from '../chat/state/live-source.ts';
 import { IconButton } from '../design/button.tsx';
@@ -8,6 +9,7 @@ import { Inspector } from './inspector.tsx';
 import { PastSourceFactory } from './past-source.ts';
 import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
+import './inspector-page.css';
 
 /** The properties of the inspector. The callbacks report which moment the chat must show. */
 export interface InspectorPanelProps {
@@ -43,9 +45,11 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
     written.current = to;
     onMoment(to);
   };
-  const move: OnMoment = (to, state, facts) => {
+  const move: OnMoment = (to, found) => {
     setMoment(to);
-    onSource(to === undefined ? undefined : sources.at(state, facts));
+    // While the records of another part are read, the chat stays as it is.
+    if (to === undefined) onSource(undefined);
+    else if (found !== undefined) onSource(sources.at(found.state, found.facts, live));
     const isCrossing = (to === undefined) !== (written.current === undefined);
     if (isCrossing) return write(to);
     clearTimeout(timer.current);
@@ -55,6 +59,14 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
     <aside className="inspector-panel" aria-label="Inspector">
       <header>
         <h2>Inspector</h2>
+        <Link
+          className="button"
+          data-look="quiet"
+          data-size="small"
+          to={{ page: 'inspect', id: live.id, at: moment }}
+        >
+          Full width
+        </Link>
         <IconButton size="small" label="Close the inspector" onClick={onClose}>
           <CrossIcon />
         </IconButton>

@@ -17,6 +17,7 @@ function recordedClient(): Client {
     subscribe: () => () => {},
     snapshot: () => ({ state }),
     spans: async () => [],
+    outline: async () => ({ through: records.length, is_whole: true, segments: [] }),
     records: async (from: number) => {
       const page = records.slice(from, from + 50);
       return { after: from, through: page.at(-1)?.offset ?? from, records: page };
@@ -39,7 +40,9 @@ async function renderInspector(at?: number) {
     page.render(
       <Inspector
         {...{ client, taskId: 'test', at: moment }}
-        onMoment={(to, state) => void reported.push({ at: to, state })}
+        onMoment={(to, moment) => {
+          if (moment !== undefined) reported.push({ at: to, state: moment.state });
+        }}
       />,
     );
   await show(at);

@@ -1,48 +1,70 @@
 import type { Client } from '@millrace/client';
-import { type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useMemo, useState } from 'react';
+import type { ComparedMoments } from './compare/compare-view.tsx';
 import { ExportMenu } from './export-menu.tsx';
-import { type InspectedState, useInspectedSession } from './model/inspected-session.ts';
+import { InspectorNotes } from './inspector-notes.tsx';
+import { type DetailTab, InspectorSide } from './inspector-side.tsx';
+import { keyAction } from './key-action.ts';
+import { useInspectedSession } from './model/inspected-session.ts';
 import { momentText, type OnMoment, stepFrom, useMoment } from './playback/moment.ts';
 import { usePlayback } from './playback/playback.ts';
 import { PlaybackControls } from './playback/playback-controls.tsx';
 import { Scrubber } from './playback/scrubber.tsx';
-import { RecordsPanel } from './records/records-panel.tsx';
-import { useSpans } from './timeline/spans.ts';
+import { outlineTrack, previewOf, wholeTrack } from './playback/track.ts';
+import { Splitter, useSplit } from './split.tsx';
+import { useReportedSpans } from './timeline/reported-spans.ts';
 import { Timeline } from './timeline/timeline.tsx';
-import { useZoom, type Zoom } from './timeline/zoom.ts';
+import { useZoom } from './timeline/zoom.ts';
+import { SpanTree } from './tree/span-tree.tsx';
+import { nodeAt, pathTo, type TreeNode, treeNodes } from './tree/tree-nodes.ts';
 import './inspector.css';
-import { Button } from '../design/button.tsx';
 
 interface InspectorProps {
   readonly client: Client;
   readonly taskId: string;
   /** The offset of the selected record. Undefined means the current state. */
   readonly at: number | undefined;
-  /** Called when the user selects another moment. The caller shows the given state. */
+  /** Called when the user selects another moment. */
   readonly onMoment: OnMoment;
+  /** Called when the user wants to see a moment in the chat. Default: the moment is selected. */
+  readonly onShowInChat?: ((offset: number) => void) | undefined;
 }
 
-/** Shows a session as a recording: playback, timeline and records. */
-export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
-  const [inspected, retry] = useInspectedSession(client, taskId);
-  const { model, count } = inspected;
+const noneFolded: ReadonlySet<string> = new Set();
+
+/** Shows a session as a recording: the tree of its spans, their details, records and playback. */
+export function Inspector({ client, taskId, at, onMoment, onShowInChat }: InspectorProps) {
+  const [inspected, retry] = useInspectedSession(client, taskId, at);
+  const { model, count, outline, isPart } = inspected;
   const { records, axis, checkpoints } = model;
   const [shortenPauses, setShortenPauses] = useState(true);
+  const [tab, setTab] = useState<DetailTab>('span');
+  const [moments, setMoments] = useState<ComparedMoments>({ a: undefined, b: undefined });
   const { index, goTo, goToIndex } = useMoment(inspected, at, onMoment);
   const player = usePlayback(model, shortenPauses, goToIndex);
-  const spans = useSpans(client, taskId, Math.floor(model.waterfall.size / 4));
+  const reported = useReportedSpans(client, taskId, Math.floor(model.spans.size / 4));
   const positionOf = (time: number) => axis.position(Math.min(time, axis.end), shortenPauses);
   const time = axis.times[index] ?? axis.start;
   const zoom = useZoom(axis.lengthMs(shortenPauses), positionOf(time));
-  const isRunning = checkpoints.head.run !== undefined;
-
-  const move = (to: number) => {
+  const offset = records[index]?.offset ?? at ?? 0;
+  const last = isPart ? (outline?.through ?? 0) : (records[count - 1]?.offset ?? 0);
+  const tree = useTree(model, count, reported);
+  const selected = tree.selected ?? nodeAt(tree.nodes, offset);
+  const [mainSplit, treeSplit] = [
+    useSplit({ name: 'inspector', initial: 62 }),
+    useSplit({ name: 'tree', initial: 42 }),
+  ];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new records change the track
+  const track = useMemo(
+    () =>
+      isPart && outline !== undefined
+        ? outlineTrack(outline, model)
+        : wholeTrack(model, shortenPauses, zoom.window),
+    [model, count, isPart, outline, shortenPauses, zoom.window.from, zoom.window.to],
+  );
+  const select = (to: number | undefined) => {
     player.pause();
-    goToIndex(to);
-  };
-  const toNow = () => {
-    player.pause();
-    goTo(undefined);
+    goTo(to);
   };
   const toggle = () => {
     if (player.isPlaying) return player.pause();
@@ -51,149 +73,112 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
     goToIndex(from);
     player.play(from);
   };
+  const step = (by: 1 | -1, far: boolean) => {
+    const isEdge = isPart && (by > 0 ? index >= count - 1 : index <= 0);
+    if (isEdge) return select(Math.min(last, Math.max(1, offset + by)));
+    select(records[stepFrom(records, index, by, far ? 'fact' : 'record')]?.offset);
+  };
+  const toStart = () => select(isPart ? 1 : records[0]?.offset);
   const onKeyDown = (event: KeyboardEvent) => {
-    const action = keyAction(event, { zoom, toggle, toNow, move, step });
+    const toNow = () => select(undefined);
+    const action = keyAction(event, { zoom, toggle, toNow, toStart, step });
     if (action === undefined) return;
     event.preventDefault();
     action();
   };
-  const step = (by: 1 | -1, far: boolean) =>
-    move(stepFrom(records, index, by, far ? 'fact' : 'record'));
-  const offset = records[index]?.offset;
+  const zoomTo = (node: TreeNode) => {
+    const from = positionOf(node.startTime);
+    const to = positionOf(node.endTime ?? axis.end);
+    const margin = Math.max(10, (to - from) * 0.05);
+    zoom.setWindow({ from: from - margin, to: to + margin });
+  };
+  const readRequest = useMemo(
+    () => (of: Parameters<ReturnType<Client['task']>['request']>[0]) =>
+      client.task(taskId).request(of),
+    [client, taskId],
+  );
+  const text =
+    isPart && offset > 0
+      ? `record ${offset.toLocaleString('en')} of ${last.toLocaleString('en')}`
+      : momentText(model, index);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the scrubber keys work anywhere in the inspector
     <div className="inspector" onKeyDown={onKeyDown}>
-      <header className="inspector-head">
-        <PlaybackControls
-          {...{
-            player,
-            isRunning,
-            shortenPauses,
-            onShortenPauses: setShortenPauses,
-            onToggle: toggle,
-            onLive: toNow,
-          }}
-          isLive={at === undefined}
-          onStart={() => move(0)}
-          onStep={(by) => step(by, false)}
-        />
-        <p className="inspector-moment">{momentText(model, index)}</p>
-        <ExportMenu {...{ taskId, model, at, offset }} />
-      </header>
       <InspectorNotes {...{ inspected, retry, at }} />
-      <Scrubber {...{ model, count, index, shortenPauses }} window={zoom.window} onIndex={move} />
-      <Timeline
-        {...{ model, count, index, spans, zoom, shortenPauses, positionOf }}
-        onOffset={(to) => {
-          player.pause();
-          goTo(to);
-        }}
-      />
-      <RecordsPanel
-        {...{ model, count, index }}
-        onIndex={move}
-        readRequest={(of) => client.task(taskId).request(of)}
-      />
+      <div
+        className="inspector-body"
+        style={{ '--main': `${mainSplit.percent}%` } as React.CSSProperties}
+      >
+        <Timeline
+          {...{ model, count, index, zoom, shortenPauses, positionOf }}
+          split={treeSplit}
+          onOffset={select}
+        >
+          <SpanTree
+            nodes={tree.nodes}
+            folded={tree.folded}
+            onFolded={tree.setFolded}
+            selected={selected?.id}
+            onSelect={(id) => {
+              tree.select(id);
+              setTab('span');
+            }}
+            onOpen={zoomTo}
+            window={zoom.window}
+            positionOf={positionOf}
+            end={axis.end}
+            now={time}
+          />
+        </Timeline>
+        <Splitter split={mainSplit} label="Width of the tree and the time line" />
+        <InspectorSide
+          {...{ model, count, index, offset, readRequest, moments, tab }}
+          node={selected}
+          onTab={setTab}
+          onMoments={setMoments}
+          onShowInChat={model.hasStates ? (onShowInChat ?? select) : undefined}
+          onZoom={zoomTo}
+          onOffset={select}
+        />
+      </div>
+      <footer className="inspector-foot">
+        <div className="inspector-head">
+          <PlaybackControls
+            {...{ player, shortenPauses, onShortenPauses: setShortenPauses, onToggle: toggle }}
+            isRunning={checkpoints.head.run !== undefined}
+            isLive={at === undefined}
+            onLive={() => select(undefined)}
+            onStart={toStart}
+            onStep={(by) => step(by, false)}
+          />
+          <p className="inspector-moment">{text}</p>
+          <ExportMenu {...{ taskId, model, at }} offset={records[index]?.offset} />
+        </div>
+        <Scrubber
+          {...{ track, offset, last: count === 0 ? 0 : last, text, moments }}
+          preview={(mark) => previewOf(model, mark)}
+          onOffset={select}
+        />
+      </footer>
     </div>
   );
 }
 
-interface InspectorNotesProps {
-  readonly inspected: InspectedState;
-  readonly at: number | undefined;
-  readonly retry: () => void;
+/** Returns the tree of spans, with the selected and the folded ones. */
+function useTree(
+  model: ReturnType<typeof useInspectedSession>[0]['model'],
+  count: number,
+  reported: Parameters<typeof treeNodes>[1],
+) {
+  const [selectedId, select] = useState<string>();
+  const [folded, setFolded] = useState(noneFolded);
+  const spans = count === 0 ? noSpans : model.spans.spans;
+  const nodes = useMemo(() => treeNodes(spans, reported), [spans, reported]);
+  const selected = useMemo(
+    () => (selectedId === undefined ? undefined : pathTo(nodes, selectedId).at(-1)),
+    [nodes, selectedId],
+  );
+  return { nodes, selected, select, folded, setFolded };
 }
 
-/**
- * Shows a note about the state of the records: loading, too large, failed, empty, or not reached
- * yet.
- */
-function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
-  const { status, count, through, model } = inspected;
-  const last = model.records.at(-1)?.offset ?? 0;
-  if (status.state === 'failed') {
-    const why = status.error instanceof Error ? status.error.message : 'Unknown error';
-    return (
-      <div className="inspector-note" data-tone="bad" role="alert">
-        <p>{why}</p>
-        <Button size="small" onClick={retry}>
-          Try again
-        </Button>
-      </div>
-    );
-  }
-  if (status.state === 'full') {
-    return (
-      <p className="inspector-note" data-tone="warn">
-        This session is too large for the page. These are its first {count.toLocaleString('en')}{' '}
-        records. The server has the rest, from offset {through} on.
-      </p>
-    );
-  }
-  if (status.state === 'loading') {
-    return <p className="inspector-note">Reading records … {count.toLocaleString('en')}</p>;
-  }
-  if (count === 0) {
-    return (
-      <p className="inspector-note">
-        Nothing was recorded yet. Send a message, and its records appear here.
-      </p>
-    );
-  }
-  if (at !== undefined && at > last) {
-    return (
-      <p className="inspector-note" data-tone="warn">
-        The link points to record {at}, but the last record of this session is {last}.
-      </p>
-    );
-  }
-  return null;
-}
-
-interface KeyHandlers {
-  readonly zoom: Pick<Zoom, 'zoomIn' | 'zoomOut' | 'showAll'>;
-  readonly toggle: () => void;
-  readonly toNow: () => void;
-  readonly move: (index: number) => void;
-  readonly step: (by: 1 | -1, far: boolean) => void;
-}
-
-/** Elements that use these keys themselves. */
-const fieldSelector = 'input, select, textarea, [contenteditable]';
-
-/**
- * Returns the action of a key in the inspector. Returns undefined if the key belongs to another
- * element.
- */
-export function keyAction(
-  event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
-  { zoom, toggle, toNow, move, step }: KeyHandlers,
-): (() => void) | undefined {
-  const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
-  const target = event.target as Element;
-  if (ctrlKey || metaKey || altKey || target.closest(fieldSelector) !== null) return undefined;
-  switch (key) {
-    case 'ArrowRight':
-    case 'ArrowUp':
-      return () => step(1, shiftKey);
-    case 'ArrowLeft':
-    case 'ArrowDown':
-      return () => step(-1, shiftKey);
-    case 'Home':
-      return () => move(0);
-    case 'End':
-      return toNow;
-    case ' ':
-      // On a focused button, Space presses that button.
-      return target.closest('button, summary, a') === null ? toggle : undefined;
-    case '+':
-    case '=':
-      return zoom.zoomIn;
-    case '-':
-      return zoom.zoomOut;
-    case '0':
-      return zoom.showAll;
-    default:
-      return undefined;
-  }
-}
+const noSpans = [] as const;

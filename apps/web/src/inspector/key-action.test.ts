@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 import { describe, expect, test } from 'vitest';
-import { keyAction } from './inspector.tsx';
+import { keyAction } from './key-action.ts';
 
 type KeyInput = Parameters<typeof keyAction>[0];
 
@@ -19,7 +19,7 @@ function actionOf(
     zoom: { zoomIn: note('zoom in'), zoomOut: note('zoom out'), showAll: note('show all') },
     toggle: note('toggle'),
     toNow: note('now'),
-    move: (index) => void done.push(`to ${index}`),
+    toStart: note('start'),
     step: (by, far) => void done.push(`${far ? 'far ' : ''}${by}`),
   })?.();
   return done.join();
@@ -29,7 +29,7 @@ describe('a key in the inspector', () => {
   test.each([
     ['ArrowRight', '1'],
     ['ArrowLeft', '-1'],
-    ['Home', 'to 0'],
+    ['Home', 'start'],
     ['End', 'now'],
     [' ', 'toggle'],
     ['+', 'zoom in'],

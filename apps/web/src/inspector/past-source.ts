@@ -7,6 +7,7 @@ import {
   findItemOfPart,
   type ItemId,
   type ItemState,
+  isCut,
   livePart,
   type OpenPart,
   type Part,
@@ -30,7 +31,11 @@ export class PastSourceFactory {
     this.#blob = blob;
   }
 
-  at(state: FoldState, facts: readonly FactRecord[]): ChatSource {
+  /**
+   * Returns the source of a moment. If the state lacks the items of earlier runs, because only a part
+   * of a long session was read, they come from `live`.
+   */
+  at(state: FoldState, facts: readonly FactRecord[], live?: ChatSource): ChatSource {
     // A fact index cannot remove facts, so an earlier moment needs a new index.
     if (facts.length < this.#read) {
       this.#book = new FactIndex();
@@ -40,8 +45,29 @@ export class PastSourceFactory {
       for (const event of agentEvents(state, record, state)) this.#book.add(event);
     }
     this.#read = facts.length;
-    return memoized(stateSource({ state, facts: this.#book, blob: this.#blob }));
+    const source = stateSource({ state, facts: this.#book, blob: this.#blob });
+    const isCutState = live !== undefined && isCut(state.items);
+    return memoized(isCutState ? withEarlierItems(source, live) : source);
   }
+}
+
+/**
+ * Adds the finished items of earlier runs to a source. They are the same in the current state, unless
+ * they were redacted since.
+ */
+function withEarlierItems(source: ChatSource, live: ChatSource): ChatSource {
+  const own = new Set(source.itemIds);
+  const first = source.itemIds[0] && source.item(source.itemIds[0])?.startedAt;
+  const at = live.itemIds.findIndex(
+    (id) => own.has(id) || (first !== undefined && (live.item(id)?.startedAt ?? 0) >= first),
+  );
+  const earlier = at < 0 ? [] : live.itemIds.slice(0, at);
+  return {
+    ...source,
+    itemIds: [...earlier, ...source.itemIds],
+    item: (id) => source.item(id) ?? live.item(id),
+    part: (id) => source.part(id) ?? live.part(id),
+  };
 }
 
 /**

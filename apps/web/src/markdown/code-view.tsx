@@ -1,11 +1,10 @@
 import { memo, type ReactNode, useCallback, useMemo, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { CopyButton } from './copy-button.tsx';
-import { CsvView, readCsv } from './csv-view.tsx';
-import { type FrameKind, FrameView } from './frame-view.tsx';
+import { richExtra } from './extras.ts';
 import { GrowingListView } from './growing-list.tsx';
 import type { CodePiece } from './highlight.ts';
-import type { CodeNode } from './markdown-tree.ts';
+import type { CodeNode } from './markdown-node.ts';
 import { useHighlight } from './use-highlight.ts';
 
 interface CodeViewProps {
@@ -26,64 +25,41 @@ export function CodeView({ text, lang, isDone }: CodeViewProps) {
   );
 }
 
-/** The languages that the page can show in a frame. */
-const frameKinds: ReadonlyMap<string, FrameKind> = new Map([
-  ['html', 'document'],
-  ['svg', 'document'],
-  ['mermaid', 'diagram'],
-]);
-
-/** The languages that the page can show as a table, and their separators. */
-const separators: ReadonlyMap<string, ',' | '\t'> = new Map([
-  ['csv', ','],
-  ['tsv', '\t'],
-]);
-
-/** Maximum length of a text that is shown in a frame. */
-const maxFramed = 500_000;
-
 /**
- * Renders a code block of Markdown. Finished lines are not rendered again while it grows. A diagram or a
- * table is drawn when it is complete. A document runs its scripts, so the user has to ask for its
- * preview.
+ * Renders a code block of Markdown. Finished lines are not rendered again while it grows. Some languages
+ * have a preview, which is made when the code is complete.
  */
 export function CodeBlockView({ node: { info, pieces, isDone } }: { readonly node: CodeNode }) {
   const language = info.trim().split(/\s/, 1)[0]?.toLowerCase() ?? '';
-  const kind = frameKinds.get(language);
   const [choice, setChoice] = useState<boolean>();
   const copied = useCallback(() => [...pieces].join(''), [pieces]);
   const text = useMemo(() => (isDone ? [...pieces].join('') : ''), [pieces, isDone]);
+  const preview = useMemo(
+    () => (isDone ? richExtra.loaded?.previewOf(language, text) : undefined),
+    [text, language, isDone],
+  );
   const onFailed = useCallback(() => setChoice(false), []);
-  const rows = useMemo(() => {
-    const separator = separators.get(language);
-    return separator === undefined ? undefined : readCsv(text, separator);
-  }, [text, language]);
-  const canFrame = isDone && kind !== undefined && text.length <= maxFramed;
-  const hasPreview = canFrame || rows !== undefined;
-  const isPreview = hasPreview && (choice ?? kind !== 'document');
-  const button = hasPreview && (
+  const isPreview = preview !== undefined && (choice ?? preview.isFirst);
+  const button = preview !== undefined && (
     <Button size="small" look="quiet" onClick={() => setChoice(!isPreview)}>
       {isPreview ? 'Code' : 'Preview'}
     </Button>
   );
-  if (isPreview)
-    return (
-      <CodeFigure lang={info} copied={copied} button={button}>
-        {rows !== undefined && <CsvView rows={rows} />}
-        {canFrame && <FrameView {...{ kind, text, onFailed }} />}
-      </CodeFigure>
-    );
   return (
     <CodeFigure lang={info} copied={copied} button={button}>
-      <CodeText>
-        {isDone ? (
-          <HighlightedCode text={text} lang={info} />
-        ) : (
-          <code>
-            <GrowingListView list={pieces} render={renderLines} />
-          </code>
-        )}
-      </CodeText>
+      {isPreview ? (
+        preview.render(onFailed)
+      ) : (
+        <CodeText>
+          {isDone ? (
+            <HighlightedCode text={text} lang={info} />
+          ) : (
+            <code>
+              <GrowingListView list={pieces} render={renderLines} />
+            </code>
+          )}
+        </CodeText>
+      )}
     </CodeFigure>
   );
 }

@@ -1,16 +1,16 @@
-import {
-  hidesAddress,
-  type InlineToken,
-  type Mark,
-  parseInline,
-  safeLink,
-} from '@millrace/markdown';
-import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
+import { type InlineToken, type Mark, parseInline } from '@millrace/markdown';
+import { Fragment, type ReactElement, type ReactNode } from 'react';
+import { richExtra } from './extras.ts';
+import { FootnoteReference } from './footnote-view.tsx';
+import { LinkView, PictureLink, PictureText } from './link-view.tsx';
 import { MathView } from './math-view.tsx';
+import type { RichToken, SafeTag } from './rich/safe-html.ts';
 
-/** Renders the text of a block. HTML in the source is shown as text. */
+/** Renders the text of a block. Only a closed list of HTML elements is obeyed. */
 export function InlineView({ text }: { readonly text: string }) {
-  return elementsOf(parseInline(text));
+  const tokens = parseInline(text);
+  const pairTags = text.includes('<') ? richExtra.loaded?.pairTags : undefined;
+  return elementsOf(pairTags === undefined ? tokens : pairTags(tokens));
 }
 
 /**
@@ -20,11 +20,11 @@ export function InlineView({ text }: { readonly text: string }) {
 const maxDepth = 32;
 
 interface OpenMark {
-  readonly mark: Mark | undefined;
+  readonly mark: Mark | SafeTag | undefined;
   readonly children: ReactNode[];
 }
 
-function elementsOf(tokens: readonly InlineToken[]): ReactNode {
+function elementsOf(tokens: readonly (InlineToken | RichToken)[]): ReactNode {
   const root: OpenMark = { mark: undefined, children: [] };
   const open: OpenMark[] = [root];
   let tooDeep = 0;
@@ -41,15 +41,25 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
       case 'math':
         children.push(<MathView key={children.length} {...token} />);
         break;
+      case 'footnote':
+        children.push(<FootnoteReference key={children.length} {...token} />);
+        break;
       case 'break':
         if (token.isHard) children.push(<br key={children.length} />);
         else addText(children, '\n');
         break;
       case 'open':
+      case 'start':
         if (open.length > maxDepth) tooDeep++;
-        else open.push({ mark: token.mark, children: [] });
+        else open.push({ mark: 'mark' in token ? token.mark : token.tag, children: [] });
         break;
-      case 'close': {
+      case 'void':
+        children.push(
+          <Fragment key={children.length}>{elementOf(token.tag, [], isInLink(open))}</Fragment>,
+        );
+        break;
+      case 'close':
+      case 'end': {
         if (tooDeep > 0) {
           tooDeep--;
           break;
@@ -57,8 +67,7 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
         const closed = open.pop();
         const parent = open.at(-1) ?? root;
         if (closed?.mark === undefined) break;
-        const isInLink = open.some(({ mark }) => mark?.type === 'link');
-        const element = elementOf(closed.mark, closed.children, isInLink);
+        const element = elementOf(closed.mark, closed.children, isInLink(open));
         parent.children.push(<Fragment key={parent.children.length}>{element}</Fragment>);
       }
     }
@@ -73,7 +82,24 @@ function addText(children: ReactNode[], text: string): void {
   else children.push(text);
 }
 
-function elementOf(mark: Mark, children: ReactNode, isInLink: boolean): ReactElement {
+function isInLink(open: readonly OpenMark[]): boolean {
+  return open.some(({ mark }) => mark !== undefined && linkOf(mark) !== undefined);
+}
+
+/** Returns the address of a link, in Markdown or in HTML. */
+function linkOf(mark: Mark | SafeTag): string | undefined {
+  if ('name' in mark) return mark.name === 'a' ? String(mark.props['address']) : undefined;
+  return mark.type === 'link' ? mark.address : undefined;
+}
+
+function elementOf(mark: Mark | SafeTag, children: ReactNode, isNested: boolean): ReactElement {
+  if ('name' in mark) {
+    const SafeElement = richExtra.loaded?.SafeElement;
+    // A link cannot contain a link, and a picture in a link has no buttons.
+    const isText = isNested && (mark.name === 'a' || mark.name === 'img');
+    if (SafeElement === undefined || isText) return <span>{children}</span>;
+    return <SafeElement tag={mark}>{children}</SafeElement>;
+  }
   switch (mark.type) {
     case 'strong':
       return <strong>{children}</strong>;
@@ -83,56 +109,20 @@ function elementOf(mark: Mark, children: ReactNode, isInLink: boolean): ReactEle
       return <del>{children}</del>;
     case 'link':
       // An address in the text of a link is a link by itself.
-      return isInLink ? (
+      return isNested ? (
         <span>{children}</span>
       ) : (
         <LinkView address={mark.address}>{children}</LinkView>
       );
-    case 'image':
-      return (
-        <PictureLink address={mark.address} isInLink={isInLink}>
-          {children}
-        </PictureLink>
-      );
+    case 'image': {
+      if (isNested)
+        return (
+          <span>
+            <PictureText address={mark.address}>{children}</PictureText>
+          </span>
+        );
+      const View = richExtra.loaded?.PictureView ?? PictureLink;
+      return <View address={mark.address}>{children}</View>;
+    }
   }
-}
-
-interface LinkProps {
-  readonly address: string;
-  readonly children: ReactNode;
-}
-
-function LinkView({ address, children }: LinkProps) {
-  const safe = safeLink(address);
-  if (safe === undefined) return <span title="This link is not followed">{children}</span>;
-  return (
-    <>
-      <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-        {children}
-      </a>
-      {hidesAddress(textOf(children), address) && ` (${safe})`}
-    </>
-  );
-}
-
-/** The visible text of elements that this module creates. */
-function textOf(node: ReactNode): string {
-  if (typeof node === 'string') return node;
-  if (Array.isArray(node)) return node.map(textOf).join('');
-  return isValidElement<{ readonly children?: ReactNode }>(node) ? textOf(node.props.children) : '';
-}
-
-/**
- * Shows a picture as a link. The page does not load the picture, because its host would then know
- * that the text was read.
- */
-function PictureLink({ address, isInLink, children }: LinkProps & { readonly isInLink: boolean }) {
-  const isNamed = Array.isArray(children) && children.length > 0;
-  const text = (
-    <>
-      {'Picture: '}
-      {isNamed ? children : address}
-    </>
-  );
-  return isInLink ? <span>{text}</span> : <LinkView address={address}>{text}</LinkView>;
 }

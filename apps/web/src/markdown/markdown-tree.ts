@@ -1,60 +1,8 @@
 import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@millrace/markdown';
+import { FootnoteStore } from './footnote-store.ts';
 import { GrowingList } from './growing-list.tsx';
-
-/** A part of a document. It stays the same object while it does not change. */
-export type MarkdownNode =
-  | { readonly kind: 'heading'; readonly level: number; readonly text: string }
-  | ParagraphNode
-  | TableNode
-  | CodeNode
-  | { readonly kind: 'html'; readonly pieces: GrowingList<string> }
-  | { readonly kind: 'rule' }
-  | { readonly kind: 'quote'; readonly id: number; readonly children: GrowingList<MarkdownNode> }
-  | ListNode;
-
-export interface ParagraphNode {
-  readonly kind: 'paragraph';
-  readonly text: string;
-  /** True for the first text of a list item. It has no element of its own. */
-  readonly isItemText: boolean;
-  /** True if this node continues the previous one. A very long paragraph is parsed in pieces. */
-  readonly isRest: boolean;
-}
-
-export interface TableNode {
-  readonly kind: 'table';
-  /** The source lines that define the columns: the titles and the line below them. */
-  readonly head: string;
-  readonly under: string;
-  /** The rows. A long table arrives in several parts. */
-  readonly parts: GrowingList<readonly string[]>;
-}
-
-export interface CodeNode {
-  readonly kind: 'code';
-  readonly info: string;
-  /** The code is the concatenation of the pieces. */
-  readonly pieces: GrowingList<string>;
-  /** False while more code can follow. */
-  readonly isDone: boolean;
-}
-
-export interface ListNode {
-  readonly kind: 'list';
-  readonly id: number;
-  /** The number of the first item. Undefined if the list has bullets. */
-  readonly start: number | undefined;
-  readonly items: GrowingList<ListItem>;
-}
-
-export interface ListItem {
-  readonly id: number;
-  /** True if the box of a task is checked. Undefined if the item is not a task. */
-  readonly isChecked: boolean | undefined;
-  /** True if an empty line separates the item from the previous one. */
-  readonly isApart: boolean;
-  readonly children: GrowingList<MarkdownNode>;
-}
+import type { DetailsNode, ListItem, MarkdownNode } from './markdown-node.ts';
+import { steadyBlocks } from './steady-blocks.ts';
 
 /** The number of characters before new text that are compared with the previous text. */
 const seam = 256;
@@ -71,6 +19,8 @@ export class MarkdownTree {
   /** The nodes of all finished blocks. */
   #finished = new GrowingList<MarkdownNode>();
   #nodes = this.#finished;
+  /** The footnotes of the text so far. */
+  readonly footnotes = new FootnoteStore();
 
   constructor(onWork?: OnWork) {
     this.#onWork = onWork;
@@ -85,7 +35,7 @@ export class MarkdownTree {
     this.#text = text;
     this.#isWhole = isWhole;
     this.#finished = (isWhole ? this.#stream.end() : this.#stream.take()).reduce(
-      (nodes, block) => withBlock(nodes, block),
+      (nodes, block) => this.#withBlock(nodes, block),
       this.#finished,
     );
     this.#nodes = isWhole ? this.#finished : this.#withOpenBlocks();
@@ -107,12 +57,19 @@ export class MarkdownTree {
     this.#stream = new MarkdownStream(this.#onWork);
     this.#text = '';
     this.#finished = new GrowingList();
+    this.footnotes.clear();
   }
 
   #withOpenBlocks(): GrowingList<MarkdownNode> {
-    return this.#stream.steadyTail
+    return steadyBlocks(this.#stream.steadyTail, this.#text)
       .filter(({ kind }) => kind !== 'code_close')
-      .reduce((nodes, block) => withBlock(nodes, block), this.#finished);
+      .reduce((nodes, block) => this.#withBlock(nodes, block), this.#finished);
+  }
+
+  #withBlock(nodes: GrowingList<MarkdownNode>, block: Block): GrowingList<MarkdownNode> {
+    const grown = withBlock(nodes, block);
+    if (grown.last?.kind === 'footnote') this.footnotes.add(grown.last);
+    return grown;
   }
 }
 
@@ -121,6 +78,14 @@ function withBlock(
   nodes: GrowingList<MarkdownNode>,
   block: Block,
   depth = 0,
+): GrowingList<MarkdownNode> {
+  return withinDetails(nodes, block, depth) ?? withContainer(nodes, block, depth);
+}
+
+function withContainer(
+  nodes: GrowingList<MarkdownNode>,
+  block: Block,
+  depth: number,
 ): GrowingList<MarkdownNode> {
   const container = block.within[depth];
   const last = nodes.last;
@@ -133,6 +98,13 @@ function withBlock(
       const quote: MarkdownNode = { kind: 'quote', id: container.id, children };
       return same ? nodes.replaceLast(quote) : nodes.append(quote);
     }
+    case 'footnote': {
+      const same = last?.kind === 'footnote' && last.id === container.id ? last : undefined;
+      const children = withBlock(same?.children ?? new GrowingList(), block, depth + 1);
+      const { id, label } = container;
+      const footnote: MarkdownNode = { kind: 'footnote', id, label, children };
+      return same ? nodes.replaceLast(footnote) : nodes.append(footnote);
+    }
     case 'item': {
       const same = last?.kind === 'list' && last.id === container.list ? last : undefined;
       const items = withItem(same?.items ?? new GrowingList(), block, depth);
@@ -142,6 +114,46 @@ function withBlock(
       return nodes.append({ kind: 'list', id: container.list, start, items });
     }
   }
+}
+
+const detailsStart =
+  /^\s*<details(\s+open(?:="")?)?\s*>\s*(?:<summary>([\s\S]{0,2000}?)<\/summary>)?\s*$/i;
+const detailsEnd = /^\s*<\/details\s*>\s*$/i;
+
+/** Maximum number of nested details. Deeper tags are text. */
+const maxDetails = 8;
+const maxDetailsLines = 8;
+
+/**
+ * Adds a block to open details. Details start with an HTML block that contains only the opening tag and
+ * the summary. Returns undefined if the block is not in details.
+ */
+function withinDetails(
+  nodes: GrowingList<MarkdownNode>,
+  block: Block,
+  depth: number,
+  level = 0,
+): GrowingList<MarkdownNode> | undefined {
+  const { last } = nodes;
+  const isContinued = block.kind === 'html_line' && block.isRest;
+  const details =
+    last?.kind === 'html' && !isContinued && level < maxDetails ? detailsOf(last.pieces) : last;
+  if (details?.kind !== 'details' || details.isClosed) return undefined;
+  const inner = withinDetails(details.children, block, depth, level + 1);
+  const isHere = block.kind === 'html_line' && depth === block.within.length;
+  if (inner === undefined && isHere && detailsEnd.test(block.text))
+    return nodes.replaceLast({ ...details, isClosed: true });
+  const children = inner ?? withContainer(details.children, block, depth);
+  return nodes.replaceLast({ ...details, children });
+}
+
+/** Returns the details that an HTML block opens. Returns undefined if it contains anything else. */
+function detailsOf(pieces: GrowingList<string>): DetailsNode | undefined {
+  if (pieces.size > maxDetailsLines) return undefined;
+  const [start, open, summary = ''] = detailsStart.exec([...pieces].join('')) ?? [];
+  if (start === undefined) return undefined;
+  const children = new GrowingList<MarkdownNode>();
+  return { kind: 'details', summary, isOpen: open !== undefined, isClosed: false, children };
 }
 
 function withItem(

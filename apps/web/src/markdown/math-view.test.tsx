@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { hostilePayloads } from '../testing/hostile-payloads.ts';
+import { loadExtras } from './extras.ts';
 import { MarkdownView } from './markdown-view.tsx';
 import { renderMath } from './render-math.ts';
 
@@ -8,8 +9,8 @@ const formulas = ['$x^2$', '$$\\frac{a}{b}$$', '\\(y\\)', '\\[z\\]', '$$\n\\sum_
 
 test('formulas are drawn, and screen readers get MathML', async () => {
   const page = await openDomPage('http://localhost/app');
+  await loadExtras();
   await page.render(<MarkdownView text={formulas.join('\n\n')} isOpen={false} />);
-  await page.act(() => import('./render-math.ts').then(() => undefined));
   expect(page.findAll('.katex-mathml math')).toHaveLength(formulas.length);
   expect(page.findAll('.math[data-display]')).toHaveLength(3);
   expect(page.findAll('.math > code')).toEqual([]);
@@ -17,8 +18,8 @@ test('formulas are drawn, and screen readers get MathML', async () => {
 
 test('a formula that is not valid, or not complete yet, is shown as its source', async () => {
   const page = await openDomPage('http://localhost/app');
+  await loadExtras();
   await page.render(<MarkdownView text={'$\\frac{a$ costs\n\n$$\nx'} isOpen />);
-  await page.act(() => import('./render-math.ts').then(() => undefined));
   expect(page.findAll('.katex')).toEqual([]);
   expect(page.find('.math > code').textContent).toBe('$\\frac{a$');
   expect(page.find('.code pre').textContent).toBe('x');
@@ -26,6 +27,7 @@ test('a formula that is not valid, or not complete yet, is shown as its source',
 
 test('a hostile formula creates no link, no image, no id, no foreign class and no large box', async () => {
   const page = await openDomPage('http://localhost/app');
+  await loadExtras();
   const texts = hostilePayloads.flatMap(({ kind, text }) => (kind === 'math' ? text : []));
   expect(texts.length).toBeGreaterThan(9);
   for (const text of texts) {

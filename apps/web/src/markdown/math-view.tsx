@@ -1,23 +1,22 @@
 import type { MathToken } from '@millrace/markdown';
-import { useEffect, useRef, useState } from 'react';
-import type { CodeNode } from './markdown-tree.ts';
-
-type Render = typeof import('./render-math.ts').renderMath;
+import { useLayoutEffect, useRef, useState } from 'react';
+import { mathExtra } from './extras.ts';
+import type { CodeNode } from './markdown-node.ts';
 
 type MathViewProps = Pick<MathToken, 'text' | 'source' | 'isDisplay'>;
 
 /**
- * Shows a formula. The source is shown until the code that draws formulas is loaded, and if the
- * formula is not valid.
+ * Shows a formula. The source is shown if the formula is not valid, or if the code that draws
+ * formulas cannot load.
  */
 export function MathView({ text, source, isDisplay }: MathViewProps) {
-  const render = useRender();
   const place = useRef<HTMLSpanElement>(null);
   const [isDrawn, setDrawn] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const render = mathExtra.loaded;
     if (render === undefined || place.current === null) return;
     setDrawn(render(text, place.current, isDisplay));
-  }, [render, text, isDisplay]);
+  }, [text, isDisplay]);
   return (
     <span className="math" data-display={isDisplay || undefined}>
       <span ref={place} hidden={!isDrawn} />
@@ -35,26 +34,4 @@ export function MathBlock({ node: { pieces } }: { readonly node: CodeNode }) {
       <MathView text={text} source={text} isDisplay />
     </div>
   );
-}
-
-let loaded: Render | undefined;
-
-/** Returns the function that draws formulas, or undefined until it is loaded. */
-function useRender(): Render | undefined {
-  const [render, setRender] = useState(() => loaded);
-  useEffect(() => {
-    if (loaded !== undefined) return;
-    let isOver = false;
-    void import('./render-math.ts')
-      .then(({ renderMath }) => {
-        loaded = renderMath;
-        if (!isOver) setRender(() => renderMath);
-      })
-      // The source of a formula is still readable.
-      .catch(() => {});
-    return () => {
-      isOver = true;
-    };
-  }, []);
-  return render;
 }

@@ -1,8 +1,10 @@
 import { memo } from 'react';
 import { CodeBlockView } from './code-view.tsx';
+import { richExtra } from './extras.ts';
+import { FootnoteView } from './footnote-view.tsx';
 import { type GrowingList, GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-tree.ts';
+import type { CodeNode, ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-node.ts';
 import { MathBlock } from './math-view.tsx';
 import { TableView } from './table-view.tsx';
 
@@ -35,16 +37,35 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
           <NodesView nodes={node.children} />
         </blockquote>
       );
-    case 'html':
+    case 'footnote':
       return (
-        <p data-plain dir="auto">
-          <GrowingListView list={node.pieces} render={renderText} />
-        </p>
+        <FootnoteView node={node}>
+          <NodesView nodes={node.children} />
+        </FootnoteView>
       );
+    case 'details':
+      return (
+        <details open={node.isOpen} dir="auto">
+          <summary>{node.summary === '' ? 'Details' : <InlineView text={node.summary} />}</summary>
+          <NodesView nodes={node.children} />
+        </details>
+      );
+    case 'html':
+      return <HtmlBlock pieces={node.pieces} />;
     case 'rule':
       return <hr />;
   }
 });
+
+function HtmlBlock({ pieces }: { readonly pieces: GrowingList<string> }) {
+  const HtmlView = richExtra.loaded?.HtmlView;
+  if (HtmlView !== undefined) return <HtmlView pieces={pieces} />;
+  return (
+    <p data-plain dir="auto">
+      <GrowingListView list={pieces} render={renderText} />
+    </p>
+  );
+}
 
 /** Returns true for a formula with lines of its own. It is shown as code until it is complete. */
 function isMath({ info, isDone }: CodeNode): boolean {

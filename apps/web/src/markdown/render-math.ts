@@ -1,6 +1,16 @@
 import katex from 'katex';
 import 'katex/dist/katex.min.css';
 
+/** The fonts of most formulas. */
+const fonts = ['KaTeX_Main', 'italic 1em KaTeX_Math', 'KaTeX_Size1', 'KaTeX_Size2', 'KaTeX_AMS'];
+
+/** Loads the fonts of most formulas, so that a formula has its size from the start. */
+export async function loadFonts(): Promise<void> {
+  if (typeof document === 'undefined' || document.fonts === undefined) return;
+  const names = fonts.map((font) => (font.includes(' ') ? font : `1em ${font}`));
+  await Promise.all(names.map((font) => document.fonts.load(font)));
+}
+
 /** Maximum length of a formula. A longer one would block the page. */
 const maxLength = 4096;
 

@@ -2,11 +2,14 @@ import { type Alignment, type TableHead, tableHead, tableRow } from '@millrace/m
 import { memo, useCallback, useMemo } from 'react';
 import { GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
-import type { TableNode } from './markdown-tree.ts';
+import type { TableNode } from './markdown-node.ts';
+import { decidingRows } from './steady-blocks.ts';
 
 /** Renders a table. Rows that did not change are not rendered again. */
 export function TableView({ node: { head, under, parts } }: { readonly node: TableNode }) {
   const columns = useMemo(() => tableHead([head, under]), [head, under]);
+  const [first] = parts;
+  const widths = useMemo(() => columnWidths(columns, first ?? []), [columns, first]);
   const render = useCallback(
     (shown: readonly (readonly string[])[]) =>
       shown.map((rows, index) => (
@@ -18,7 +21,13 @@ export function TableView({ node: { head, under, parts } }: { readonly node: Tab
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the table with the keyboard
     <div className="markdown-table" tabIndex={0}>
-      <table dir="auto">
+      <table dir="auto" data-size={sizeOf(widths)}>
+        <colgroup>
+          {widths.map((width, column) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a column never changes its position
+            <col key={column} width={`${Math.round((1000 * width) / sum(widths)) / 10}%`} />
+          ))}
+        </colgroup>
         <thead>
           <tr>
             {columns.cells.map((text, column) => (
@@ -33,6 +42,32 @@ export function TableView({ node: { head, under, parts } }: { readonly node: Tab
       </table>
     </div>
   );
+}
+
+/** The limits of the width of a column, in characters. */
+const minWidth = 4;
+const maxWidth = 40;
+
+/**
+ * Returns the relative widths of the columns. Only the head and the first rows decide them, so they do
+ * not change while more rows arrive.
+ */
+function columnWidths(columns: TableHead, rows: readonly string[]): readonly number[] {
+  const count = columns.cells.length;
+  const deciding = rows.slice(0, decidingRows).map((row) => tableRow(row, count));
+  return columns.cells.map((head, column) => {
+    const lengths = [head, ...deciding.map((cells) => cells[column] ?? '')].map(
+      ({ length }) => length,
+    );
+    return Math.min(maxWidth, Math.max(minWidth, ...lengths)) + 2;
+  });
+}
+
+const sum = (widths: readonly number[]) => widths.reduce((all, width) => all + width, 0);
+
+function sizeOf(widths: readonly number[]): 'small' | 'large' | undefined {
+  if (sum(widths) <= 36) return 'small';
+  return sum(widths) > 100 || widths.length > 5 ? 'large' : undefined;
 }
 
 interface RowsProps {

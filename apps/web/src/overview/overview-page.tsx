@@ -1,6 +1,7 @@
 import type { Client } from '@millrace/client';
 import { useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
+import { Skeleton } from '../design/skeleton.tsx';
 import { clockTime, pageClock } from '../design/time.tsx';
 import { type Api, errorText } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -48,7 +49,12 @@ export function OverviewView({ store }: { readonly store: OverviewStore }) {
         {errorText(error)} The page retries every few seconds.
       </p>
     );
-  if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
+  if (!isLoaded)
+    return (
+      <div className="overview-wait">
+        <Skeleton label="Loading the sessions" bars={['short', 'block', 'block']} />
+      </div>
+    );
   const all = [...tasks, ...others];
   return (
     <div className="overview">

@@ -29,6 +29,10 @@ export class Api {
     return this.#json(path, { method: 'PUT', body: JSON.stringify(body) });
   }
 
+  delete(path: string): Promise<JsonValue> {
+    return this.#json(path, { method: 'DELETE' });
+  }
+
   /** Returns the response as a byte stream, for example server-sent events. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#send(path, { signal });

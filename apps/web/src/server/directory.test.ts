@@ -4,10 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import type { Api } from './api.ts';
-import { Directory, hasAllTasks } from './directory.ts';
+import { Directory } from './directory.ts';
 
 /** A server with this many tasks. It answers when the test calls `answerAll`. */
-async function setUp(count: number) {
+async function setUp(count: number, places: Readonly<Record<string, JsonValue>> = {}) {
   await openDomPage('http://localhost/');
   const requests: string[] = [];
   const waiting: (() => void)[] = [];
@@ -20,7 +20,9 @@ async function setUp(count: number) {
     if (pathname === '/tasks/broken')
       throw new ClientError('bad_request', 'No', {}, { status: 503 });
     if (pathname !== '/tasks') return { id: pathname.slice('/tasks/'.length), agents: [] };
-    return all.slice(0, Number(searchParams.get('limit')));
+    const place = searchParams.get('place') ?? '';
+    if (place in places) return places[place] ?? [];
+    return place === 'kept' ? [] : all.slice(0, Number(searchParams.get('limit')));
   };
   const get = (path: string) => {
     if (!path.startsWith('/agents')) requests.push(path);
@@ -40,12 +42,13 @@ async function setUp(count: number) {
 test('calls during a request cause exactly one more request', async () => {
   const { directory, requests, answerAll } = await setUp(3);
   const all = [directory.refresh(), directory.refresh(), directory.refresh()];
-  expect(requests).toHaveLength(1);
-  await answerAll();
+  // Each round reads the recent and the kept sessions.
   expect(requests).toHaveLength(2);
+  await answerAll();
+  expect(requests).toHaveLength(4);
   await answerAll();
   await Promise.all(all);
-  expect(requests).toHaveLength(2);
+  expect(requests).toHaveLength(4);
   expect(directory.state().tasks).toHaveLength(3);
 });
 
@@ -65,15 +68,17 @@ test('older tasks are read in steps, up to the limit of the server', async () =>
   expect(directory.state().hasMore).toBe(false);
 });
 
-test.each([
-  [3, true],
-  [200, false],
-  [1500, false],
-])('reports whether a list of %d contains all tasks', async (count, isAll) => {
-  const { directory, answerAll } = await setUp(count);
-  expect(hasAllTasks(directory.state())).toBe(false);
+test('pinned sessions and those in folders are in the list, each once and in order', async () => {
+  const at = (id: string, day: number) => ({ id, updated_at: `2026-11-${day}T08:00:00.000Z` });
+  const recent = [at('new', 17), at('moved', 15), at('old', 12)];
+  const { directory, requests, answerAll } = await setUp(0, {
+    recent,
+    kept: [at('moved', 15), at('pinned', 13)],
+  });
   await answerAll();
-  expect(hasAllTasks(directory.state())).toBe(isAll);
+  expect(requests.map((path) => /place=(\w+)/.exec(path)?.[1])).toEqual(['recent', 'kept']);
+  const ids = directory.state().tasks.map(({ id }) => id);
+  expect(ids).toEqual(['new', 'moved', 'pinned', 'old']);
 });
 
 test('a task that is not in the list is fetched by its id', async () => {

@@ -14,7 +14,7 @@ export interface ListedTask extends TaskSummary {
 export interface DirectoryState {
   readonly isLoaded: boolean;
   readonly agents: readonly AgentInfo[];
-  /** The tasks, sorted by their last change, newest first. */
+  /** The recent tasks and the kept ones, sorted by their last change, newest first. */
   readonly tasks: readonly ListedTask[];
   /** True if the server has older tasks. `loadMore` reads them. */
   readonly hasMore: boolean;
@@ -23,16 +23,13 @@ export interface DirectoryState {
   readonly error: ClientError | undefined;
 }
 
-/** Returns true if the list contains every task of the server. */
-export function hasAllTasks({ isLoaded, hasMore, tasks }: DirectoryState): boolean {
-  return isLoaded && !hasMore && tasks.length < maxTasks;
-}
-
 /** The time between two polls. The lists are polled, because the server has no stream of lists. */
 const pollIntervalMs = 5000;
 const taskPageSize = 200;
 /** The server's limit for one request. */
 const maxTasks = 1000;
+/** Maximum number of tasks that are pinned or in a folder, and that the list contains. */
+const maxKept = 500;
 const maxOthers = 100;
 
 const empty: DirectoryState = {
@@ -122,11 +119,15 @@ export class Directory {
   async #fetchLists(): Promise<void> {
     const limit = this.#limit;
     try {
-      const [agents, tasks] = await Promise.all([
+      const relationships = 'relationships=agents&relationships=work';
+      const list = (place: string, count: number) =>
+        this.#api.get(`/tasks?place=${place}&limit=${count}&${relationships}`);
+      const [agents, recent, kept] = await Promise.all([
         this.#api.get('/agents?limit=1000'),
-        this.#api.get(`/tasks?limit=${limit}&relationships=agents&relationships=work`),
+        list('recent', limit),
+        list('kept', maxKept),
       ]);
-      this.#set(agents, tasks, limit);
+      this.#set(agents, recent, kept, limit);
     } catch (error) {
       this.#fail(error);
     }
@@ -138,17 +139,17 @@ export class Directory {
 
   readonly #onVisible = (): void => this.#pollIfVisible();
 
-  #set(agents: JsonValue, tasks: JsonValue, limit: number): void {
+  #set(agents: JsonValue, recent: JsonValue, kept: JsonValue, limit: number): void {
     // If the response is unchanged, the state object stays the same, so that nothing renders.
-    const response = JSON.stringify([agents, tasks]);
+    const response = JSON.stringify([agents, recent, kept]);
     if (response === this.#response && this.#state.error === undefined) return;
     this.#response = response;
-    const listed = tasks as unknown as readonly ListedTask[];
+    const listed = recent as unknown as readonly ListedTask[];
     this.#change({
       ...this.#state,
       isLoaded: true,
       agents: agents as unknown as readonly AgentInfo[],
-      tasks: listed,
+      tasks: merged(listed, kept as unknown as readonly ListedTask[]),
       hasMore: listed.length >= limit && limit < maxTasks,
       error: undefined,
     });
@@ -167,6 +168,14 @@ export class Directory {
     this.#state = state;
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** Merges two lists. A task that was moved between the two requests is in both, and is kept once. */
+function merged(recent: readonly ListedTask[], kept: readonly ListedTask[]): readonly ListedTask[] {
+  if (kept.length === 0) return recent;
+  const byId = new Map([...recent, ...kept].map((task) => [task.id, task]));
+  const changedAt = ({ updated_at }: ListedTask) => updated_at ?? '';
+  return [...byId.values()].toSorted((a, b) => (changedAt(a) < changedAt(b) ? 1 : -1));
 }
 
 function isNotFound(error: unknown): boolean {

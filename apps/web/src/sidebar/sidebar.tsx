@@ -1,18 +1,19 @@
 import { useCallback } from 'react';
-import { useApp, useDirectory } from '../app/app-context.ts';
+import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
+import { useSetting } from '../app/appearance.ts';
 import { Link, type Route } from '../app/route.tsx';
-import { useTheme } from '../app/theme.ts';
 import { IconButton } from '../design/button.tsx';
 import {
+  CompactIcon,
   GridIcon,
   HelpIcon,
   Logo,
   MoonIcon,
   PlusIcon,
+  RoomyIcon,
   ScreenIcon,
   SunIcon,
 } from '../design/icons.tsx';
-import { hasAllTasks } from '../server/directory.ts';
 import { TaskList } from './task-list.tsx';
 import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
@@ -25,16 +26,19 @@ interface SidebarProps {
 
 const themeNames = { system: 'same as system', light: 'light', dark: 'dark' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
+const densityIcons = { comfortable: RoomyIcon, compact: CompactIcon } as const;
 
 /** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
-  const directoryState = useDirectory();
-  const { tasks, isLoaded, hasMore } = directoryState;
+  const { tasks, isLoaded, hasMore } = useDirectory();
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
-  const [theme, nextTheme] = useTheme();
+  const { isReadOnly } = useAccess();
+  const [theme, nextTheme] = useSetting('theme');
+  const [density, nextDensity] = useSetting('density');
   const ThemeIcon = themeIcons[theme];
+  const DensityIcon = densityIcons[density];
   return (
     <nav className="sidebar" id="sessions" aria-label="Sessions">
       <div className="sidebar-head">
@@ -64,13 +68,17 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         tasks={tasks}
         isLoaded={isLoaded}
         hasMore={hasMore}
-        current={route.page === 'task' ? route.id : undefined}
+        current={route.page === 'task' || route.page === 'inspect' ? route.id : undefined}
         onLoadMore={more}
-        find={hasAllTasks(directoryState) ? undefined : find}
+        find={find}
+        isReadOnly={isReadOnly}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>
           <ThemeIcon />
+        </IconButton>
+        <IconButton label={`Density: ${density}`} onClick={nextDensity}>
+          <DensityIcon />
         </IconButton>
         <IconButton label="Keys and help (?)" onClick={onHelp}>
           <HelpIcon />

@@ -1,11 +1,31 @@
-import { memo, useState } from 'react';
-import { Link } from '../app/route.tsx';
-import { statusBadge, taskTitle, waitingText } from '../app/task-text.ts';
-import { Button } from '../design/button.tsx';
-import { BranchIcon } from '../design/icons.tsx';
-import { dayOrTime, TimeText } from '../design/time.tsx';
+import {
+  type KeyboardEvent,
+  lazy,
+  memo,
+  type ReactNode,
+  Suspense,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { taskTitle, waitingText } from '../app/task-text.ts';
+import { Button, IconButton } from '../design/button.tsx';
+import { ArchiveIcon, FolderIcon, PinIcon } from '../design/icons.tsx';
+import { Skeleton } from '../design/skeleton.tsx';
+import { monthOf, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
+import type { ManageRequest } from './manage/manage-request.ts';
+import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
+import { TaskRow, type TaskRowActions } from './task-row.tsx';
 import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
+
+// What the user needs only after a click is loaded then.
+const SessionManager = lazy(async () => ({
+  default: (await import('./manage/session-manager.tsx')).SessionManager,
+}));
+const SelectionBar = lazy(async () => ({
+  default: (await import('./manage/selection-bar.tsx')).SelectionBar,
+}));
 
 export interface TaskListProps {
   readonly tasks: readonly ListedTask[];
@@ -14,28 +34,77 @@ export interface TaskListProps {
   /** True if the server has older tasks. */
   readonly hasMore: boolean;
   readonly onLoadMore: () => void;
-  /** Searches on the server. Undefined if the list contains all tasks. */
+  /** Searches on the server. Undefined if there is nothing to search there. */
   readonly find: FindTasks | undefined;
+  /** True if the user may not change sessions. Default: false. */
+  readonly isReadOnly?: boolean | undefined;
 }
 
 /** A list with at least this many tasks has a search field. */
 const minTasksForSearch = 12;
 
+/** The sessions in groups, with a search field, a menu for each session, and actions on several. */
 export const TaskList = memo(function TaskList(props: TaskListProps) {
-  const { tasks, isLoaded, current, hasMore, onLoadMore, find } = props;
+  const { tasks, isLoaded, current, hasMore, onLoadMore, find, isReadOnly = false } = props;
   const [text, setText] = useState('');
+  const [request, setRequest] = useState<ManageRequest>();
+  const [renaming, setRenaming] = useState<string>();
+  const [selected, setSelected] = useState<ReadonlySet<string>>();
+  const list = useRef<HTMLDivElement>(null);
   const query = text.trim().toLowerCase();
   const found = useTaskSearch(find, query, tasks);
   const shown =
     query === ''
       ? tasks
       : mergeTasks(tasks, found.tasks).filter((task) => searchableText(task).includes(query));
+  const groups = useMemo(() => groupTasks(tasks, Date.now()), [tasks]);
   const waiting = tasks.filter((task) => task.awaits_approval === true).length;
+  const actions = useMemo<TaskRowActions>(
+    () => ({
+      onMenu: (task, anchor) => setRequest({ kind: 'menu', task, anchor }),
+      onToggle: ({ id }) =>
+        setSelected((before = new Set()) => before.symmetricDifference(new Set([id]))),
+      onRenamed: ({ id }, byKey) => {
+        setRenaming(undefined);
+        // The link replaces the field in the next frame. After a click, the focus is elsewhere.
+        if (byKey) requestAnimationFrame(() => linkOf(list.current, id)?.focus());
+      },
+    }),
+    [],
+  );
+  const row = (task: ListedTask) => (
+    <TaskRow
+      {...{ task, isCurrent: task.id === current, isRenaming: task.id === renaming }}
+      isSelected={selected?.has(task.id)}
+      actions={isReadOnly ? undefined : actions}
+    />
+  );
+  const press = (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).dataset?.['task'];
+    const task = shown.find((one) => one.id === id);
+    if (task === undefined) return;
+    if (moveFocus(event, list.current)) return event.preventDefault();
+    if (isReadOnly) return;
+    if (event.key === 'F2') setRenaming(task.id);
+    else if (event.key === 'Delete') setRequest({ kind: 'delete', tasks: [task] });
+    else return;
+    event.preventDefault();
+  };
   return (
-    <div className="task-list">
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the links in the list
+    <div className="task-list" ref={list} onKeyDown={press}>
       <h2>
         Sessions
         {waiting > 0 && <span className="task-list-waiting"> {waitingText(waiting)}</span>}
+        {!isReadOnly && (
+          <IconButton
+            label="Archived sessions"
+            size="small"
+            onClick={() => setRequest({ kind: 'archived' })}
+          >
+            <ArchiveIcon />
+          </IconButton>
+        )}
       </h2>
       {(tasks.length > minTasksForSearch || text !== '') && (
         <input
@@ -48,16 +117,23 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
           onChange={({ target }) => setText(target.value)}
         />
       )}
+      {!isLoaded && tasks.length === 0 && (
+        <div className="task-list-wait">
+          <Skeleton label="Loading the sessions" bars={['middle', 'short', 'full', 'short']} />
+        </div>
+      )}
       {isLoaded && tasks.length === 0 && (
         <p className="task-list-empty">No sessions yet. Send a message to an agent to start one.</p>
       )}
-      <ul>
-        {shown.map((task) => (
-          <li key={task.id}>
-            <TaskLink task={task} isCurrent={task.id === current} />
-          </li>
-        ))}
-      </ul>
+      {query === '' ? (
+        groups.map((group) => <Group key={group.key} {...{ group, current, row }} />)
+      ) : (
+        <ul>
+          {shown.map((task) => (
+            <li key={task.id}>{row(task)}</li>
+          ))}
+        </ul>
+      )}
       <p className="task-list-empty" role="status">
         {query !== '' && searchStatusText(found.state, shown.length)}
       </p>
@@ -68,9 +144,122 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
           </Button>
         </div>
       )}
+      <Suspense>
+        {selected !== undefined && (
+          <SelectionBar
+            tasks={shown.filter(({ id }) => selected.has(id))}
+            onRequest={setRequest}
+            onDone={() => setSelected(undefined)}
+          />
+        )}
+        {request !== undefined && (
+          <SessionManager
+            // A new request must not show the error of the last one.
+            key={request.kind}
+            request={request}
+            folders={foldersOf(tasks)}
+            onRequest={setRequest}
+            onRename={({ id }) => setRenaming(id)}
+            onSelect={({ id }) => setSelected(new Set([id]))}
+            onDone={() => setSelected(undefined)}
+          />
+        )}
+      </Suspense>
     </div>
   );
 });
+
+interface GroupProps {
+  readonly group: TaskGroup;
+  readonly current: string | undefined;
+  readonly row: (task: ListedTask) => ReactNode;
+}
+
+/** A group of the list. A folder can be closed. */
+function Group({ group, current, row }: GroupProps) {
+  const { kind, name, month, families } = group;
+  const rows = (
+    <ul>
+      {families.map((family) => (
+        <li key={family.task.id}>
+          {row(family.task)}
+          {family.branches.length > 0 && <Branches {...{ family, current, row }} />}
+        </li>
+      ))}
+    </ul>
+  );
+  if (kind === 'folder')
+    return (
+      <section className="task-group">
+        <details open>
+          <summary>
+            <FolderIcon /> <h3>{name}</h3>
+          </summary>
+          {rows}
+        </details>
+      </section>
+    );
+  return (
+    <section className="task-group">
+      <h3>
+        {kind === 'pinned' && <PinIcon />}
+        {name ?? <TimeText at={month ?? 0} format={monthOf} />}
+      </h3>
+      {rows}
+    </section>
+  );
+}
+
+interface BranchesProps {
+  readonly family: TaskFamily;
+  readonly current: string | undefined;
+  readonly row: (task: ListedTask) => ReactNode;
+}
+
+/** The branches of a session. They are open if one of them is current, works or waits. */
+function Branches({ family, current, row }: BranchesProps) {
+  const { branches } = family;
+  const isOpen = branches.some(
+    ({ id, is_at_work, awaits_approval }) => id === current || is_at_work || awaits_approval,
+  );
+  return (
+    <details className="task-branches" open={isOpen}>
+      <summary>{branches.length === 1 ? '1 branch' : `${branches.length} branches`}</summary>
+      <ul>
+        {branches.map((task) => (
+          <li key={task.id}>{row(task)}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Moves the focus to another session of the list. Returns false if the key does not move it. */
+function moveFocus({ key, target }: KeyboardEvent, list: HTMLElement | null): boolean {
+  if (!['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(key)) return false;
+  const links = [...(list?.querySelectorAll<HTMLElement>('.task-link') ?? [])];
+  // Links in a closed folder are not visible.
+  const visible = links.filter((link) => link.closest('details:not([open])') === null);
+  const at = visible.indexOf(target as HTMLElement);
+  const last = visible.length - 1;
+  const next = {
+    ArrowDown: Math.min(last, at + 1),
+    ArrowUp: Math.max(0, at - 1),
+    Home: 0,
+    End: last,
+  };
+  visible[next[key as keyof typeof next]]?.focus();
+  return true;
+}
+
+function linkOf(list: HTMLElement | null, id: string): HTMLElement | undefined {
+  const links = list?.querySelectorAll<HTMLElement>('.task-link') ?? [];
+  return [...links].find((link) => link.dataset['task'] === id);
+}
+
+function foldersOf(tasks: readonly ListedTask[]): readonly string[] {
+  return [...new Set(tasks.flatMap((task) => folderOf(task) ?? []))].toSorted();
+}
 
 /** The server's limit for a search text. */
 const maxLength = 256;
@@ -103,51 +292,4 @@ function searchStatusText(state: TaskSearchResult['state'], count: number): stri
     case 'found':
       return count === 0 ? 'No session matches.' : '';
   }
-}
-
-/** A session in the list, with its agent, state and time. */
-const TaskLink = memo(function TaskLink({
-  task,
-  isCurrent,
-}: {
-  readonly task: ListedTask;
-  readonly isCurrent: boolean;
-}) {
-  // A question is more urgent than a status, and a status such as "stopped" more exact than
-  // "in progress": messages that wait for a stopped agent count as unfinished work.
-  const status = task.awaits_approval === true ? undefined : statusBadge(task.status);
-  const at = Date.parse(task.updated_at ?? '');
-  return (
-    <Link
-      to={{ page: 'task', id: task.id }}
-      className="task-link"
-      aria-current={isCurrent ? 'page' : undefined}
-    >
-      <span className="task-link-title">
-        {task.task_metadata?.['branch'] !== undefined && <BranchIcon />}
-        {taskTitle(task)}
-      </span>
-      <span className="task-link-words">
-        <span>{task.agents?.[0]?.name ?? 'unknown agent'}</span>
-        {status === undefined && <WorkState task={task} />}
-        {status !== undefined && <span data-look={status.look}>{status.text}</span>}
-        {!Number.isNaN(at) && <TimeText at={at} format={dayOrTime} />}
-      </span>
-    </Link>
-  );
-});
-
-/**
- * Shows whether the session is in progress. If an approval is required, it shows that instead,
- * because the session cannot continue by itself.
- */
-function WorkState({ task }: { readonly task: ListedTask }) {
-  const isWaiting = task.awaits_approval === true;
-  if (!isWaiting && task.is_at_work !== true) return null;
-  return (
-    <span className="task-link-work" data-waiting={isWaiting || undefined}>
-      <span className="task-link-dot" aria-hidden="true" />
-      {isWaiting ? 'waits for you' : 'in progress'}
-    </span>
-  );
 }

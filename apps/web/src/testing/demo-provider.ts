@@ -8,7 +8,7 @@ export interface DemoProviderOptions {
 }
 
 /**
- * Creates a model that follows the first word of the message: `tools`, `ask`, `draw`, `long 500`,
+ * Creates a model that follows the first word of the message: `tools`, `many`, `ask`, `draw`, `long 500`,
  * `flaky`, `fail` or `code`. All other messages get the essay as their answer.
  */
 export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
@@ -32,10 +32,14 @@ function answer(
   const message = textOf(request.items[at]?.parts ?? []);
   const steps = request.items.slice(at + 1).filter(({ kind }) => kind === 'tool').length;
   const call = (name: string, input: JsonObject) => toolCallPart(ids.toolCall(), name, input);
+  const files = request.items[at]?.parts.flatMap(fileLine) ?? [];
+  if (files.length > 0 && steps === 0) return respond([`I got:\n\n${files.join('\n')}\n`]);
   const [verb = '', argument = ''] = message.toLowerCase().split(/\s+/);
   switch (verb) {
     case 'tools':
       return respond(toolsStep(steps, call));
+    case 'many':
+      return respond(manyStep(steps, call));
     case 'ask':
       return respond(askStep(steps, call));
     case 'draw':
@@ -77,6 +81,12 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ');
 }
 
+/** Describes a file that reached the model. */
+function fileLine(part: Part): string | [] {
+  if (part.kind !== 'file' || part.source.type !== 'bytes') return [];
+  return `- ${part.name} (${part.mimeType}, ${part.source.bytes.length} bytes)`;
+}
+
 type Call = (name: string, input: JsonObject) => Part;
 
 function toolsStep(step: number, call: Call): readonly (Part | string)[] {
@@ -93,6 +103,17 @@ function toolsStep(step: number, call: Call): readonly (Part | string)[] {
       call('patch', { path: 'src/fold.ts' }),
     ];
   return ['Done: a duplicate record now has no effect, and the tests pass.\n'];
+}
+
+function manyStep(step: number, call: Call): readonly (Part | string)[] {
+  if (step > 0) return ['I read everything, and one edit failed.\n'];
+  const paths = ['fold.ts', 'apply.ts', 'log.ts', 'lease.ts'];
+  return [
+    'I look at the code first.\n',
+    ...paths.map((name) => call('read', { path: `src/${name}`, from: 1, to: 40 })),
+    call('patch', { path: 'src/none.ts' }),
+    call('run', { command: 'npm test', timeout_ms: 60_000 }),
+  ];
 }
 
 function askStep(step: number, call: Call): readonly (Part | string)[] {

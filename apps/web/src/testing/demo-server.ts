@@ -43,8 +43,15 @@ const echo: ServedAgent = {
   type: 'sync',
   name: 'echo',
   description: 'Repeats your message word by word',
-  async *onMessage(content, { signal }) {
+  async *onMessage(content, context) {
+    const { signal } = context;
     const text = content.type === 'text' ? content.content : JSON.stringify(content);
+    const files = (content.type === 'text' && content.attachments) || [];
+    for (const { file_id, name, type } of files) {
+      const { length } = await context.files.read(file_id);
+      const line = `I got ${name} (${type}, ${length} bytes).\n\n`;
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: line } };
+    }
     for (const word of text.match(/\S+\s*/g) ?? []) {
       yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
       await setTimeout(40, undefined, { signal });

@@ -30,7 +30,10 @@ const change = defineTool({
   name: 'patch',
   description: 'Changes a file',
   input: z.object({ path: z.string() }),
-  execute: async ({ path }) => `Edited ${path}: 3 lines added, 2 removed\n${patch}`,
+  execute: async ({ path }) => {
+    if (path.endsWith('none.ts')) throw new Error(`There is no file ${path}`);
+    return `Edited ${path}: 3 lines added, 2 removed\n${patch}`;
+  },
 });
 
 const write = defineTool({

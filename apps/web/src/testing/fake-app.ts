@@ -6,6 +6,8 @@ interface FakeApp {
   readonly app: App;
   /** The posted requests, in order. */
   readonly posted: readonly (readonly [path: string, body: JsonObject])[];
+  /** The put and delete requests, in order. */
+  readonly changed: readonly (readonly [method: string, path: string, body?: JsonObject])[];
   /** The ids of tasks that were fetched by id. */
   readonly fetched: readonly string[];
 }
@@ -19,6 +21,7 @@ interface FakeAppOptions {
 export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
   const posted: [string, JsonObject][] = [];
   const fetched: string[] = [];
+  const changed: [string, string, JsonObject?][] = [];
   const state: DirectoryState = {
     ...{ isLoaded: true, agents: [], tasks, hasMore: false, others: new Map() },
     error: undefined,
@@ -29,7 +32,15 @@ export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
         posted.push([path, body]);
         return post?.(path, body) ?? Promise.resolve({});
       },
-      put: async () => ({}),
+      put: async (path: string, body: JsonObject) => {
+        changed.push(['PUT', path, body]);
+        return {};
+      },
+      delete: async (path: string) => {
+        changed.push(['DELETE', path]);
+        return {};
+      },
+      page: async () => ({ data: [], next: undefined }),
     },
     directory: {
       state: () => state,
@@ -39,7 +50,7 @@ export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
     },
     outbox: { subscribe: () => () => {}, of: () => none, add: () => true },
   } as unknown as App;
-  return { app, posted, fetched };
+  return { app, posted, changed, fetched };
 }
 
 const none = [] as const;

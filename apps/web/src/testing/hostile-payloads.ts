@@ -9,7 +9,8 @@ interface HostilePayload {
     | 'terminal'
     | 'bidi'
     | 'style'
-    | 'math';
+    | 'math'
+    | 'footnote';
   readonly text: string;
 }
 
@@ -53,6 +54,11 @@ const html = [
   `<form action=${evil}><button autofocus>a</button></form>`,
   `<form><button formaction=javascript:${run}>a</form>`,
   `<a href="javascript:${run}">a</a>`,
+  `text <b onclick=${run}>a</b> <kbd style="position:fixed">b</kbd>`,
+  `<b><a href="&#106;avascript:${run}">a</a></b>`,
+  `<details><summary onclick=${run}>a</summary></details>`,
+  `<table><tr><td colspan=99999999 onclick=${run}>a</table>`,
+  `<details>\n<summary><img src=x onerror=${run}></summary>\n\n<script>${run}</script>\n\n</details>`,
   `<a href="${evil}" ping="${evil}/ping">a</a>`,
   `<marquee onstart=${run}>a</marquee>`,
   `<x onclick=${run} tabindex=1 onfocus=${run} autofocus>a`,
@@ -106,6 +112,10 @@ const pictures = [
   `![a](x" onerror="${run})`,
   `![a][b]\n\n[b]: ${evil}/pixel.png`,
   `[![a](${evil}/pixel.png)](javascript:${run})`,
+  `<img src="${evil}/pixel.png" alt="a">`,
+  `<img src="${evil}/pixel.png" srcset="${evil}/pixel.png 2x">`,
+  `<div><img src="javascript:${run}"></div>`,
+  `![a](/tasks/x/blobs/../../../tasks)`,
 ];
 
 const svgs = [
@@ -158,6 +168,13 @@ const math = [
   `$\\color{red;background:url(${evil}/b)}{a}$`,
 ];
 
+const footnotes = [
+  `a[^root]\n\n[^root]: <img src=x onerror=${run}>`,
+  `a[^"onmouseover=${run}]\n\n[^"onmouseover=${run}]: b`,
+  `a[^1]\n\n[^1]: [b](javascript:${run}) ![c](${evil}/pixel.png)`,
+  `[^__proto__]: a\n[^constructor]: b\n\n[^__proto__] [^constructor]`,
+];
+
 const ofKind = (kind: HostilePayload['kind'], texts: readonly string[]) =>
   texts.map((text): HostilePayload => ({ kind, text }));
 
@@ -171,4 +188,5 @@ export const hostilePayloads: readonly HostilePayload[] = [
   ...ofKind('bidi', bidi),
   ...ofKind('style', style),
   ...ofKind('math', math),
+  ...ofKind('footnote', footnotes),
 ];

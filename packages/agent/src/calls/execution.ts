@@ -115,11 +115,11 @@ async function runAndReport(
 
 /** Returns the context that a tool gets, without its signal. */
 export function toolContextOf(
-  { call: { toolCallId }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
+  { call: { toolCallId, name }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { settings, journal, session, observers, context }: RunContext,
-  { turn }: Attempt,
+  { turn, attempt }: Attempt,
   update: ToolContext['update'],
 ): Omit<ToolContext, 'signal'> {
   return {
@@ -129,6 +129,18 @@ export function toolContextOf(
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
     ...{ judged, blobs: settings.log.blobs },
+    recordFileChange: ({ path, before, after }) => {
+      const versions = { ...(before && { before }), ...(after && { after }) };
+      const fact = {
+        type: 'file_changed',
+        toolCallId,
+        name,
+        executionId,
+        path,
+        ...versions,
+      } as const;
+      return journal.write([{ turn, attempt, fact }]);
+    },
   };
 }
 

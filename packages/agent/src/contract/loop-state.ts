@@ -42,6 +42,8 @@ export interface LoopState {
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
+  /** The agent that the last enqueued input names. A worker runs the session with it. */
+  readonly enqueuedFor: string | undefined;
   /** The verdicts of guardrails on inputs. */
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
@@ -215,6 +217,7 @@ export const emptyLoopState: LoopState = {
   compacted: { covered: new Set(), summary: undefined, clipped: new Map() },
   lastTokens: 0,
   agent: undefined,
+  enqueuedFor: undefined,
   inputs: {
     verdicts: new Map(),
     isAnswered: false,

@@ -1,6 +1,7 @@
 import type {
   ExecutionId,
   FilePart,
+  FileVersion,
   JsonObject,
   JsonValue,
   MediaPart,
@@ -165,8 +166,24 @@ export interface ToolContext<Context = unknown> {
    * The observers of the run, to pass to sub-agents. The agent's own observers are not included.
    */
   readonly observers?: readonly Observer[] | undefined;
+  /**
+   * Writes to the log that the tool changes a file, with the content before and after. Resolves when the
+   * record is stored. Call it before the change, so that a crash between the two loses nothing. Undefined
+   * if no agent runs the tool.
+   */
+  readonly recordFileChange?: ((change: FileChangeRecord) => Promise<void>) | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
+}
+
+/** A change of one file by a tool. */
+export interface FileChangeRecord {
+  /** The absolute path, without symbolic links. */
+  readonly path: string;
+  /** The content before. Undefined if the file did not exist. */
+  readonly before: FileVersion | undefined;
+  /** The content after. Undefined if the file is deleted. */
+  readonly after: FileVersion | undefined;
 }
 
 /** A call that the `approve` policy or a guardrail decides about. `name` narrows the type of `input`. */

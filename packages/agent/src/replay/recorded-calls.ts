@@ -19,8 +19,8 @@ export interface RecordedExecution {
   /** The number of records before the end of the execution. Undefined if its end is not recorded. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
-  /** The facts about its sub-agent: questions, answers and usage. */
-  readonly childFacts: readonly RecordedChildFact[];
+  /** The files that it changed, and the facts about its sub-agent: questions, answers and usage. */
+  readonly toolFacts: readonly RecordedToolFact[];
   /**
    * The questions that the loop has to check for answers. Set if the sub-agent of the execution was
    * parked.
@@ -28,11 +28,17 @@ export interface RecordedExecution {
   readonly parkedWith: readonly ToolCallId[] | undefined;
 }
 
-/** A fact that the loop wrote for a sub-agent. */
-export interface RecordedChildFact {
+/** A fact that the loop wrote for a tool while it ran. */
+export interface RecordedToolFact {
   readonly fact: Extract<
     Fact,
-    { readonly type: 'approval_asked' | 'approval_answered' | 'child_usage_reported' }
+    {
+      readonly type:
+        | 'approval_asked'
+        | 'approval_answered'
+        | 'child_usage_reported'
+        | 'file_changed';
+    }
   >;
   /** The number of records before the fact. */
   readonly after: number;
@@ -73,14 +79,13 @@ export function recordedExecutions(
   const last = new Map<ToolCallId, ExecutionId>();
   /** For each question of a sub-agent, the call that runs the sub-agent. */
   const questions = new Map<ToolCallId, ToolCallId>();
-  const childFacts = new Map<ExecutionId, RecordedChildFact[]>();
+  const toolFacts = new Map<ExecutionId, RecordedToolFact[]>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
     if (fact?.type === 'approval_asked' && fact.from !== undefined)
       questions.set(fact.toolCallId, fact.from.toolCallId);
-    const childFact = fact && childFactIn(fact);
-    const running =
-      childFact && last.get(questions.get(childFact.toolCallId) ?? childFact.toolCallId);
-    if (childFact && running) childFacts.get(running)?.push({ fact: childFact, after: at });
+    const toolFact = fact && toolFactIn(fact);
+    const running = toolFact && last.get(questions.get(toolFact.toolCallId) ?? toolFact.toolCallId);
+    if (toolFact && running) toolFacts.get(running)?.push({ fact: toolFact, after: at });
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
       resultParts.set(delta.toolCallId, delta.partId);
     if (delta?.type === 'append_text')
@@ -92,10 +97,10 @@ export function recordedExecutions(
       if (resultPart !== undefined) updatesByPart.set(resultPart, updates);
       drivers.set(executionId, producer);
       last.set(toolCallId, executionId);
-      const own: RecordedChildFact[] = [];
-      childFacts.set(executionId, own);
+      const own: RecordedToolFact[] = [];
+      toolFacts.set(executionId, own);
       const open = { result: undefined, after: undefined, parkedWith: undefined };
-      executions.set(executionId, { updates, child, childFacts: own, ...open });
+      executions.set(executionId, { updates, child, toolFacts: own, ...open });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
       // The end record of the execution follows. If a fork was made between the two, the end record is
@@ -119,9 +124,10 @@ export function recordedExecutions(
   return executions;
 }
 
-function childFactIn(fact: Fact): RecordedChildFact['fact'] | undefined {
+function toolFactIn(fact: Fact): RecordedToolFact['fact'] | undefined {
   switch (fact.type) {
     case 'child_usage_reported':
+    case 'file_changed':
       return fact;
     case 'approval_asked':
       return fact.from && fact;

@@ -208,6 +208,7 @@ const waitingFacts: ReadonlySet<string> = new Set([
   'approval_asked',
   'tool_output_asked',
   'child_usage_reported',
+  'file_changed',
   'retry_scheduled',
 ]);
 

@@ -11,13 +11,12 @@ import {
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
-import type { ParentCall } from '../contract/parent-call.ts';
 import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
 import type { CheckedToolCall, HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
-import { callKey, type RecordedChildFact } from './recorded-calls.ts';
+import { callKey, type RecordedToolFact } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
 import { recordedTools } from './recorded-tools.ts';
@@ -252,18 +251,19 @@ function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agen
 
 async function replayExecution(
   { recording, playback }: ReplayState,
-  { executionId, update, signal, asParent }: ToolContext,
+  context: ToolContext,
 ): Promise<ToolReturn> {
+  const { executionId, update, signal, asParent } = context;
   const recorded = recording.executions.get(executionId);
-  const { updates = [], childFacts = [], after, result, parkedWith } = recorded ?? {};
+  const { updates = [], toolFacts = [], after, result, parkedWith } = recorded ?? {};
   // The caller was aborted while the sub-agent was parked. In that case nothing was written to the
   // caller's log.
   if (signal.aborted) return;
-  const inOrder = [...updates, ...childFacts].toSorted((one, other) => one.after - other.after);
+  const inOrder = [...updates, ...toolFacts].toSorted((one, other) => one.after - other.after);
   for (const one of inOrder) {
     await playback.reached(one.after);
     if ('text' in one) update(one.text);
-    else replayChildFact(one, asParent).catch(() => {});
+    else replayToolFact(one, context).catch(() => {});
   }
   await playback.reached(after ?? Number.POSITIVE_INFINITY);
   if (parkedWith !== undefined) {
@@ -275,10 +275,14 @@ async function replayExecution(
   return { output: { text, value, isError, attachments, metadata } };
 }
 
-async function replayChildFact(
-  { fact }: RecordedChildFact,
-  parent: ParentCall | undefined,
+async function replayToolFact(
+  { fact }: RecordedToolFact,
+  { asParent: parent, recordFileChange }: ToolContext,
 ): Promise<void> {
+  if (fact.type === 'file_changed') {
+    const { path, before, after } = fact;
+    return recordFileChange?.({ path, before, after });
+  }
   if (parent === undefined) return;
   switch (fact.type) {
     case 'child_usage_reported':

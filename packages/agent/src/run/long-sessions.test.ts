@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { countingLog } from '../../../log/src/testing/counting-log.ts';
 import { createAgent } from '../create-agent.ts';
 import { compaction, expectConstantCosts, wordModel } from '../testing/message-cost-law.ts';
+import { createWorker, enqueue } from '../worker/create-worker.ts';
 
 const answers = (text: string, times: number) =>
   scriptedProvider(Array.from({ length: times }, () => text));
@@ -31,6 +32,44 @@ describe('21.F law 18: the cost of a message', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'log.db');
     await expectConstantCosts(async () => sqliteLog({ path, commitIntervalMs: 0 }));
+  });
+
+  test('that a worker takes in a process that has nothing in memory is the same', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-long-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const open = () => sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
+    const extend = async (messages: number) => {
+      const log = open();
+      const states = sessionStates(log, { recordsPerSnapshot: 100 });
+      const agent = createAgent({ log, provider: wordModel, compaction });
+      for (let message = 0; message < messages; message++)
+        await agent.run('How is the weather?', { session: 'long' }).result;
+      await states.saved();
+      await log.close();
+    };
+    /** Counts what a new process reads until its worker has answered a message. */
+    const costOfWorker = async () => {
+      const stored = open();
+      const { log, take } = countingLog(stored);
+      const states = sessionStates(log, { recordsPerSnapshot: 100 });
+      const agent = createAgent({ log, provider: wordModel, compaction, name: 'words' });
+      await enqueue(log, 'How is the weather?', { agent: 'words', session: 'long' });
+      take();
+      const answered = Promise.withResolvers<unknown>();
+      const worker = createWorker({ log, agents: [agent], onResult: answered.resolve });
+      await answered.promise;
+      await worker.close();
+      await states.saved();
+      const cost = take();
+      await stored.close();
+      return cost;
+    };
+    await extend(20);
+    const short = await costOfWorker();
+    await extend(140);
+    const long = await costOfWorker();
+    expect(long.records).toBeLessThanOrEqual(1.25 * short.records + 200);
+    expect(long.bytesRead).toBeLessThanOrEqual(1.25 * short.bytesRead + 20_000);
   });
 
   test('of the kept states is limited, and nothing changes if they are dropped', async () => {

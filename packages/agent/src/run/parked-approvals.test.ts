@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
@@ -68,6 +69,26 @@ describe('20.7: a parked run', () => {
     const run = agent.resume(session);
     await run.abort('enough');
     expect([(await run.result).reason, refunded]).toEqual(['aborted', []]);
+  });
+
+  test('22.7: an abort that was stored while no run was open ends the turn', async () => {
+    const { agent, log, refunded } = await parkedSession();
+    await submitCommand(log, session, { type: 'abort', reason: 'enough' });
+    const { reason, pendingApprovals } = await agent.resume(session).result;
+    expect([reason, pendingApprovals, refunded]).toEqual(['aborted', [], []]);
+  });
+
+  test('22.7: new input after such an abort gets an answer in a run of its own', async () => {
+    const { agent, log, refunded } = await parkedSession();
+    await submitCommand(log, session, { type: 'abort' });
+    const run = agent.run('What happened?', { session });
+    const { reason, text, pendingApprovals } = await run.result;
+    expect([reason, text, pendingApprovals]).toEqual(['stop', 'Both are refunded.', []]);
+    expect(refunded).toEqual([]);
+    const { records } = await log.read(sessionId(session));
+    const runs = records.flatMap(({ fact }) => (fact?.type === 'run_started' ? fact.runId : []));
+    expect(new Set(runs).size).toBe(3);
+    expect(runs.at(-1)).toBe(run.id);
   });
 
   test('20.7: says what waits, and continues after agent.approve and agent.deny', async () => {

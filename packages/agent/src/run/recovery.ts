@@ -78,17 +78,21 @@ export function lostExecutions({ turn, attempt, calls }: TurnState): readonly Dr
 }
 
 /**
- * Returns the records for abort commands that no driver handled. The first one ends the open run, if
- * there is one.
+ * Returns the records for abort commands that no driver handled. The first one ends the open run. If the
+ * last run has parked, its turn is still open, so `newRun` starts a run that ends the turn.
  */
 export function staleAbortDrafts(
   { run, turn }: LoopState,
   [first, ...rest]: readonly QueuedCommand[],
+  newRun: () => DraftRecord,
 ): readonly DraftRecord[] {
   if (first === undefined) return [];
-  const isOver = run === undefined || run.aborted !== undefined;
-  const aborts = isOver ? [commandConsumed(first.key)] : abortDrafts(first, turn?.turn ?? 0);
-  return [...aborts, ...rest.map(({ key }) => commandConsumed(key))];
+  const isParked = run === undefined && turn !== undefined;
+  const isOpen = run !== undefined && run.aborted === undefined;
+  const aborts =
+    isParked || isOpen ? abortDrafts(first, turn?.turn ?? 0) : [commandConsumed(first.key)];
+  const started = isParked ? [newRun()] : [];
+  return [...started, ...aborts, ...rest.map(({ key }) => commandConsumed(key))];
 }
 
 /**

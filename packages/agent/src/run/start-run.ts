@@ -48,7 +48,12 @@ export async function startRun(start: RunStart): Promise<void> {
   const { through: opened } = journal.state;
   await assertNewIds(start.context, settings, newItems);
   // The caller of a sub-agent needs a complete answer.
-  await recover(journal, start.stale, isContinued ? 'retry' : settings.onInterrupted);
+  const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
+  await recover(journal, start.stale, onInterrupted, () => {
+    // New input gets a run of its own after the one that only ends a parked turn.
+    if (newItems.length > 0) return runStarted(settings.ids.run(), traceForNewRun(journal.loop));
+    return runStarted(start.newId, trace ?? traceForNewRun(journal.loop));
+  });
   const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
   const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
   const isNew = newItems.length > 0 && !mayJoin;
@@ -91,6 +96,7 @@ async function recover(
   journal: RunContext['journal'],
   stale: readonly QueuedCommand[],
   onInterrupted: RunContext['settings']['onInterrupted'],
+  newRun: () => DraftRecord,
 ): Promise<void> {
   const { state, loop: found } = journal;
   if (found.turn === undefined && stale.length === 0) return;
@@ -99,6 +105,6 @@ async function recover(
   // An interrupted answer is not retried if the run was aborted.
   const isStopped = found.run?.aborted !== undefined || stale.length > 0;
   const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
-  const opening = [...mended, ...staleAbortDrafts(found, stale)];
+  const opening = [...mended, ...staleAbortDrafts(found, stale, newRun)];
   if (opening.length > 0) await journal.write(opening);
 }

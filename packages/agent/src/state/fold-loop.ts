@@ -25,7 +25,7 @@ import { decodeCommand } from './commands.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 1, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 2, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -82,11 +82,13 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_queued': {
       const command = decodeCommand(fact.command);
       const commands = [...state.commands, { key: fact.key, command }];
+      const { agent } = fact.command;
       // A revoke takes effect when it is queued. From then on, no further call is allowed by the rule,
       // even before the command is handled.
       return {
         ...state,
         commands,
+        enqueuedFor: typeof agent === 'string' ? agent : state.enqueuedFor,
         standingApprovals: withoutRevoked(state.standingApprovals, command),
       };
     }

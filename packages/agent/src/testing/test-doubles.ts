@@ -68,9 +68,9 @@ export function countActivity({ provider, tools, close, onBegin }: CountOptions)
   };
 }
 
-/** Returns the log with some methods replaced. */
-export function withMethods(log: Log, own: Partial<Log>): Log {
-  return new Proxy(log, {
+/** Returns the object, for example a log, with some methods replaced. */
+export function withMethods<T extends object>(of: T, own: Partial<T>): T {
+  return new Proxy(of, {
     get(target, name) {
       const value: unknown = Reflect.get(name in own ? own : target, name);
       return typeof value === 'function' ? value.bind(target) : value;

@@ -1,18 +1,11 @@
-import {
-  type JsonObject,
-  randomIds,
-  type SessionId,
-  sessionId,
-  type TraceContext,
-} from '@millrace/core';
-import { type Log, type SessionFold, type SubmitResult, sessionStates } from '@millrace/log';
+import { randomIds, type SessionId, sessionId, type TraceContext } from '@millrace/core';
+import { type Log, type SubmitResult, sessionStates } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
-import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import type { RunInput } from '../contract/run.ts';
 import { toItems } from '../input/run-input.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { activeCommands, encodeCommand } from '../state/commands.ts';
-import { foldLoop } from '../state/fold-loop.ts';
+import { loopFold } from '../state/fold-loop.ts';
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -74,35 +67,12 @@ interface OpenWork {
   readonly isRunnable: boolean;
 }
 
-interface FoldedWork {
-  readonly loop: LoopState;
-  readonly agent: string | undefined;
-}
-
-/**
- * The fold from which workers find open work. The log keeps its state, so a worker that polls reads only
- * new records.
- */
-const workFold: SessionFold<FoldedWork> = {
-  initial: { loop: emptyLoopState, agent: undefined },
-  apply: (work, record) => {
-    const { fact } = record;
-    if (fact === undefined) return work;
-    const asked = fact.type === 'command_queued' ? agentIn(fact.command) : undefined;
-    return { loop: foldLoop(work.loop, record), agent: asked ?? work.agent };
-  },
-};
-
 /** Reads from the log whether a worker has to run a session, and with which agent. */
 export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWork> {
-  const { loop, agent } = (await sessionStates(log).load(session, workFold)).value;
+  const { value: loop } = await sessionStates(log).load(session, loopFold);
   const queued = activeCommands(loop.commands).map(({ command }) => command.type);
   // While a call waits for an approval, queued messages wait too.
   const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
-  return { agent, isRunnable };
-}
-
-function agentIn({ agent }: JsonObject): string | undefined {
-  return typeof agent === 'string' ? agent : undefined;
+  return { agent: loop.enqueuedFor, isRunnable };
 }

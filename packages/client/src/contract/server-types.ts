@@ -86,6 +86,39 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
+/** The log of a task in a limited number of segments. The server computes it from the log. */
+export interface TaskOutline {
+  readonly task_id: string;
+  readonly through: number;
+  /** False if the log was too long for one request. The next request continues. */
+  readonly is_whole: boolean;
+  /** The segments in order. Each one starts where the one before it ends. */
+  readonly segments: readonly OutlineSegment[];
+}
+
+/** A range of a log with a summary of its records. */
+export interface OutlineSegment {
+  /** The offset after which the segment starts. */
+  readonly after: number;
+  /** The offset of the last record. */
+  readonly through: number;
+  /** The time of the first record, in milliseconds since 1970. */
+  readonly start_time: number;
+  readonly end_time: number;
+  readonly records: number;
+  /** The number of runs, turns and calls that started in the segment. */
+  readonly runs: number;
+  readonly turns: number;
+  readonly calls: number;
+  /** The number of failed calls, failed turns and retries. */
+  readonly errors: number;
+  /** The first turn. It is 0 if no record belongs to a turn. */
+  readonly first_turn: number;
+  /** True if no run, turn or question was open before the segment. */
+  readonly is_run_start: boolean;
+  readonly usage: Usage;
+}
+
 /** A past request to a model. The server rebuilds it from the log. */
 export interface PastRequest {
   readonly task_id: string;
@@ -126,9 +159,12 @@ export type MessageContent =
     }
   | { readonly type: 'data'; readonly data: JsonObject };
 
-interface Attachment {
+/** A file of a message. `upload` of a task handle returns it. */
+export interface Attachment {
   readonly file_id: string;
   readonly name: string;
+  /** The media type. */
   readonly type: string;
+  /** The number of bytes. */
   readonly size: number;
 }

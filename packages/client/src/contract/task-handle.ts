@@ -12,11 +12,25 @@ import type {
   PartId,
 } from '@millrace/core';
 import type { ClientError } from './client-error.ts';
-import type { MessageContent, PastRequest, SpanInfo, Task, TaskDigest } from './server-types.ts';
+import type {
+  Attachment,
+  MessageContent,
+  PastRequest,
+  SpanInfo,
+  Task,
+  TaskDigest,
+  TaskOutline,
+} from './server-types.ts';
 
 /** Options of every method. The signal cancels the request. */
 export interface Cancelable {
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `TaskHandle.records`. */
+export interface RecordsOptions extends Cancelable {
+  /** The maximum number of records. Default: as many as fit into about 1 MiB. */
+  readonly limit?: number | undefined;
 }
 
 /** Options of every command. */
@@ -35,6 +49,14 @@ export interface SendOptions extends CommandOptions {
    * end of the run. Default: `follow_up`.
    */
   readonly when?: 'steer' | 'follow_up' | undefined;
+}
+
+/** Options of `upload`. */
+export interface UploadOptions extends Cancelable {
+  /** The name of the file. Agents and people see it. */
+  readonly name: string;
+  /** The media type. Default: the type of the blob, or `application/octet-stream` if it has none. */
+  readonly type?: string | undefined;
 }
 
 /** Options of `approve`. */
@@ -133,6 +155,11 @@ export interface TaskHandle {
   stop(reason?: string, options?: Cancelable): Promise<Task>;
   /** Stops the current run and closes the task. */
   cancel(reason?: string, options?: Cancelable): Promise<Task>;
+  /**
+   * Uploads a file. The result can be an attachment of a message to an agent of this task. Uploading the same
+   * file again has no further effect. A file that no message names is deleted after a day.
+   */
+  upload(file: Blob, options: UploadOptions): Promise<Attachment>;
   /** Returns the bytes of a blob that a part references. */
   blob(hash: string, options?: Cancelable): Promise<Blob>;
 
@@ -140,7 +167,12 @@ export interface TaskHandle {
    * Returns a page of records after an offset. Its records are not merged, for example to show a session
    * step by step.
    */
-  records(from: number, options?: Cancelable): Promise<Batch>;
+  records(from: number, options?: RecordsOptions): Promise<Batch>;
+  /**
+   * Returns the log of the task in a limited number of segments, to read only the records of the part that
+   * is looked at. The first read of a long log may need several calls, see `is_whole`.
+   */
+  outline(options?: Cancelable): Promise<TaskOutline>;
   /** Returns the current result of the task: whether it runs, why it stopped, and its usage by model. */
   digest(options?: Cancelable): Promise<TaskDigest>;
   /** Returns the spans that the handlers of the task have written. */

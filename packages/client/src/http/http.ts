@@ -26,6 +26,8 @@ export interface Call {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: JsonObject;
+  /** A file to upload, instead of a JSON body. */
+  readonly file?: Blob;
   /** The idempotency key. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -76,17 +78,20 @@ export class Http {
     path,
     query,
     body,
+    file,
     key,
     signal,
     trace,
   }: Call): Promise<Response> {
     const headers = new Headers({ accept: '*/*' });
     if (body !== undefined) headers.set('content-type', 'application/json');
+    if (file !== undefined) headers.set('content-type', 'application/octet-stream');
     if (key !== undefined) headers.set('idempotency-key', key);
     for (const [name, value] of Object.entries(trace ?? {})) headers.set(name, value);
     const init: RequestInit = {
       ...{ method, headers, cache: 'no-store' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(file !== undefined && { body: file }),
       ...(signal && { signal }),
     };
     try {

@@ -11,11 +11,13 @@ import {
 } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
 import type {
+  Attachment,
   MessageContent,
   PastRequest,
   SpanInfo,
   Task,
   TaskDigest,
+  TaskOutline,
 } from '../contract/server-types.ts';
 import type {
   ApproveOptions,
@@ -24,11 +26,13 @@ import type {
   Connection,
   DenyOptions,
   LiveItem,
+  RecordsOptions,
   SendOptions,
   Sent,
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
+  UploadOptions,
 } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { TaskStream } from '../stream/task-stream.ts';
@@ -207,14 +211,24 @@ export class LiveTask implements TaskHandle {
     return this.#commands.cancel(reason, options);
   }
 
+  upload(file: Blob, options: UploadOptions): Promise<Attachment> {
+    return this.#commands.upload(file, options);
+  }
+
   blob(hash: string, options: Cancelable = {}): Promise<Blob> {
     return this.#commands.blob(hash, options);
   }
 
-  async records(from: number, options: Cancelable = {}): Promise<Batch> {
+  async records(from: number, options: RecordsOptions = {}): Promise<Batch> {
     const { readRecords } = await taskReads();
     const incarnation = from > 0 ? this.#store.incarnation : undefined;
-    return readRecords(this.#options.http, this.id, { from, incarnation }, options);
+    const query = { from, incarnation, limit: options.limit };
+    return readRecords(this.#options.http, this.id, query, options);
+  }
+
+  async outline(options: Cancelable = {}): Promise<TaskOutline> {
+    const { readOutline } = await taskReads();
+    return readOutline(this.#options.http, this.id, options);
   }
 
   async digest(options: Cancelable = {}): Promise<TaskDigest> {

@@ -2,6 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
 import {
   type AgentInfo,
+  type Attachment,
   kindOf,
   type MessageContent,
   type Task,
@@ -15,6 +16,7 @@ import type {
   SendOptions,
   Sent,
   ToolResultOptions,
+  UploadOptions,
 } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { asObject, errorOf } from '../http/refusal.ts';
@@ -100,6 +102,16 @@ export class TaskCommands {
    */
   async cancel(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('cancel', reason, options, (status) => status === 'CANCELED');
+  }
+
+  /** Uploads a file. It is repeated if it fails, because the same file gets the same id. */
+  async upload(file: Blob, { name, type, signal }: UploadOptions): Promise<Attachment> {
+    const what = `upload a file to task ${this.#id}`;
+    const query = { name, type: type || file.type || undefined };
+    const call = { what, method: 'POST', path: `${this.#path}/files`, query, signal } as const;
+    // The time that an upload takes depends on the size of the file.
+    const { value } = await this.#http.json({ ...call, file, isSafe: true, isPatient: true });
+    return value as unknown as Attachment;
   }
 
   async blob(hash: string, { signal }: Cancelable): Promise<Blob> {

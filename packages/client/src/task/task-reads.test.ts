@@ -56,6 +56,27 @@ test('records come as the log has them, each delta by itself, from any offset', 
   await expect(task.records(batch.through + 1)).rejects.toBeInstanceOf(ClientError);
 });
 
+test('a page has at most as many records as asked for, and the next one continues', async () => {
+  const { task } = await talked();
+  const all = (await task.records(0)).records;
+  const first = await task.records(0, { limit: 3 });
+  expect(first).toEqual({ after: 0, through: all[2]?.offset, records: all.slice(0, 3) });
+  const next = await task.records(first.through, { limit: 2 });
+  expect(next.records).toEqual(all.slice(3, 5));
+  expect((await task.records(0, { limit: 10_000 })).records).toEqual(all);
+  await expect(task.records(0, { limit: 0 })).rejects.toBeInstanceOf(ClientError);
+});
+
+test('an outline sums up the log in segments', async () => {
+  const { task } = await talked();
+  const { through, records } = await task.records(0);
+  const outline = await task.outline();
+  expect(outline).toMatchObject({ task_id: task.id, is_whole: true, through });
+  expect(outline.segments).toMatchObject([
+    { after: 0, through, records: records.length, turns: 1, is_run_start: true, errors: 0 },
+  ]);
+});
+
 test('a digest says what a task came to, and spans what its agent traced', async () => {
   const { task } = await talked();
   const digest = await task.digest();

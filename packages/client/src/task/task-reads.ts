@@ -1,6 +1,6 @@
 import { type Attempt, type Batch, DecodeError, decodeBatch } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
-import type { PastRequest, SpanInfo, TaskDigest } from '../contract/server-types.ts';
+import type { PastRequest, SpanInfo, TaskDigest, TaskOutline } from '../contract/server-types.ts';
 import type { Cancelable } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { errorOf } from '../http/refusal.ts';
@@ -14,7 +14,11 @@ const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 export async function readRecords(
   http: Http,
   id: string,
-  query: { readonly from: number; readonly incarnation: string | undefined },
+  query: {
+    readonly from: number;
+    readonly incarnation: string | undefined;
+    readonly limit?: number | undefined;
+  },
   { signal }: Cancelable,
 ): Promise<Batch> {
   const what = `read the records of task ${id}`;
@@ -38,6 +42,16 @@ export async function readDigest(http: Http, id: string, options: Cancelable): P
   const { signal } = options;
   const { value } = await http.json({ what, path: `${pathOf(id)}/digest`, signal, isSafe: true });
   return value as unknown as TaskDigest;
+}
+
+export async function readOutline(
+  http: Http,
+  id: string,
+  { signal }: Cancelable,
+): Promise<TaskOutline> {
+  const what = `read the outline of task ${id}`;
+  const { value } = await http.json({ what, path: `${pathOf(id)}/outline`, signal, isSafe: true });
+  return value as unknown as TaskOutline;
 }
 
 export async function readRequest(

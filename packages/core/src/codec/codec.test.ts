@@ -303,6 +303,11 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     answeredIn: sessionId('s3'),
   },
   child_usage_reported: { type: 'child_usage_reported', ...call, of: childAttempt, usage },
+  file_changed: {
+    ...{ type: 'file_changed', ...call, ...execution, path: '/folder/a.ts' },
+    before: { hash: 'ab'.repeat(32), length: 5, mode: 0o644, isStored: true },
+    after: { hash: 'cd'.repeat(32), length: 6, mode: 0o755, isStored: false },
+  },
   tool_execution_started: {
     type: 'tool_execution_started',
     ...call,

@@ -3,6 +3,7 @@ import type {
   AskingAgent,
   ChildAttempt,
   Fact,
+  FileVersion,
   SettledItem,
   SettledPart,
   Snapshot,
@@ -143,6 +144,14 @@ const childAttempt: Decoder<ChildAttempt> = object<ChildAttempt>({
   model: optional(string),
 });
 
+const isHash = (text: string) => /^[0-9a-f]{64}$/.test(text);
+const fileVersion: Decoder<FileVersion> = object<FileVersion>({
+  hash: stringThat(isHash, 'a SHA-256 as hexadecimal digits'),
+  length: count,
+  mode: count,
+  isStored: boolean,
+});
+
 type ClippedItem = { readonly itemId: ItemId; readonly maxLength: number };
 
 const until: Decoder<number | 'session'> = (value, limits) =>
@@ -216,6 +225,13 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       executionId,
       isError: boolean,
       outcome: oneOf('completed', 'discarded', 'lost', 'parked'),
+    },
+    file_changed: {
+      ...called,
+      executionId,
+      path: string,
+      before: optional(fileVersion),
+      after: optional(fileVersion),
     },
     child_usage_reported: { ...called, of: childAttempt, usage },
     guardrail_applied: {

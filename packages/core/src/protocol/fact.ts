@@ -186,6 +186,22 @@ export type ToolFact =
       readonly outcome: 'completed' | 'discarded' | 'lost' | 'parked';
     }
   /**
+   * The execution is about to change a file, or a command that it ran has changed one. With the stored
+   * contents, the change can be taken back later.
+   */
+  | {
+      readonly type: 'file_changed';
+      readonly toolCallId: ToolCallId;
+      readonly name: string;
+      readonly executionId: ExecutionId;
+      /** The absolute path, without symbolic links. */
+      readonly path: string;
+      /** Absent if the file did not exist. */
+      readonly before?: FileVersion;
+      /** Absent if the file is deleted. */
+      readonly after?: FileVersion;
+    }
+  /**
    * The usage of one attempt of a sub-agent. The totals of this session include it. A later report
    * for the same attempt replaces an earlier one.
    */
@@ -197,6 +213,18 @@ export type ToolFact =
       readonly of: ChildAttempt;
       readonly usage: Usage;
     };
+
+/** The content of a file at one time. */
+export interface FileVersion {
+  /** SHA-256 of the content, as hexadecimal digits. */
+  readonly hash: string;
+  /** Number of bytes. */
+  readonly length: number;
+  /** The permission bits, for example 0o644. */
+  readonly mode: number;
+  /** True if a blob with this hash holds the content. Large files and secrets are not stored. */
+  readonly isStored: boolean;
+}
 
 /** The thing that a guardrail checks. */
 export type GuardrailPlace = 'input' | 'output' | 'tool_call';

@@ -22,6 +22,10 @@ export interface SessionInfo {
   readonly hasWork: boolean;
   /** The current lease, or `undefined` if the session has no driver. */
   readonly lease: LeaseInfo | undefined;
+  /**
+   * The epoch of the last driver, even if it has released its lease. 0 if the session never had a driver.
+   */
+  readonly epoch: number;
   /** The session and offset that this session was forked from. `undefined` if it is not a fork. */
   readonly origin: { readonly session: SessionId; readonly through: number } | undefined;
   /** True if the stored session is corrupt. All fields except `session` are then meaningless. */

@@ -6,6 +6,9 @@ export function referencedBlobs(records: readonly LogRecord[]): readonly string[
   for (const { delta, fact } of records) {
     if (delta?.type === 'commit_part' && delta.part !== undefined)
       hashes.push(...blobsInPart(delta.part));
+    if (fact?.type === 'file_changed')
+      for (const version of [fact.before, fact.after])
+        if (version?.isStored) hashes.push(version.hash);
     if (fact?.type === 'snapshot') {
       for (const { parts } of fact.items)
         for (const { part } of parts) hashes.push(...blobsInPart(part));

@@ -41,6 +41,7 @@ export function sessionInfo(row: SessionRow): SessionInfo {
     isClosed,
     hasWork: hasWork(row),
     lease: lease && { holder: lease.holder, epoch, expiresAt: lease.expiresAt },
+    epoch,
     origin,
     ...(row.isDamaged && { isDamaged: row.isDamaged }),
   };

@@ -4,6 +4,7 @@ import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
 import type { SpanService, TrackerService } from '../contract/service.ts';
 import type { JournalPool } from '../journal/journal-pool.ts';
+import type { FileStore } from '../stores/file-store.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TaskStore } from '../stores/task-store.ts';
 import type { LogEvent } from './run-log.ts';
@@ -18,6 +19,7 @@ export interface RunnerOptions {
   readonly spans: SpanService;
   readonly trackers: TrackerService;
   readonly tasks: TaskStore;
+  readonly files: FileStore;
   readonly journals: JournalPool;
   readonly queues: TaskQueues;
   readonly graceMs: number;

@@ -25,7 +25,8 @@ const head = {
   style: z.enum(['static', 'active']).default('static'),
 };
 
-const attachment = z.object({
+/** The schema of an uploaded file, in the form in which a message names it. */
+export const attachmentSchema = z.object({
   file_id: z.string(),
   name: z.string(),
   type: z.string(),
@@ -37,7 +38,7 @@ const textContent = z.object({
   ...head,
   content: z.string(),
   format: z.enum(['plain', 'markdown', 'code']).default('plain'),
-  attachments: z.array(attachment).nullable().default(null),
+  attachments: z.array(attachmentSchema).nullable().default(null),
 });
 
 const dataContent = z.object({
@@ -90,7 +91,7 @@ const maxPieces = 10_000;
 export const contentBodySchema = z.discriminatedUnion('type', [
   closedObject({
     ...textContent.shape,
-    attachments: checkedList(closedObject(attachment.shape), maxAttachments)
+    attachments: checkedList(closedObject(attachmentSchema.shape), maxAttachments)
       .nullable()
       .default(null),
   }),

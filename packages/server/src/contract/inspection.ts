@@ -45,6 +45,35 @@ export const taskDigestSchema = z.object({
 
 export type TaskDigest = z.output<typeof taskDigestSchema>;
 
+const segmentSchema = z.object({
+  after: count.describe('The offset after which the segment starts'),
+  through: count.describe('The offset of the last record of the segment'),
+  start_time: z.number().describe('The time of the first record, in milliseconds since 1970'),
+  end_time: z.number().describe('The time of the last record'),
+  records: count.describe('The number of records'),
+  runs: count.describe('The number of runs that started'),
+  turns: count.describe('The number of turns that started'),
+  calls: count.describe('The number of tool calls that started'),
+  errors: count.describe('The number of failed calls, failed turns and retries'),
+  first_turn: count.describe('The first turn. 0 if no record belongs to a turn'),
+  is_run_start: z
+    .boolean()
+    .describe('True if no run, turn or question was open before the segment'),
+  usage: usageSchema.describe('The usage that was reported'),
+});
+
+/** The log of a task in a limited number of segments. */
+export const taskOutlineSchema = z.object({
+  task_id: z.string(),
+  through: count.describe('The offset of the last record that the outline includes'),
+  is_whole: z
+    .boolean()
+    .describe('False if the log is too long for one request. The next request continues'),
+  segments: z.array(segmentSchema).describe('The segments in order, at most 256'),
+});
+
+export type TaskOutline = z.output<typeof taskOutlineSchema>;
+
 /** A past request to a model. The server rebuilds it from the log. */
 export const pastRequestSchema = z.object({
   task_id: z.string(),

@@ -40,6 +40,11 @@ export const namedTaskSchema = closedObject(task);
 export const updateTaskSchema = closedObject({
   task_metadata: object.nullish(),
   merge_params: object.nullish(),
+  /**
+   * Fields to set in the metadata. A field with the value null is removed. The task keeps its place in
+   * lists, because `updated_at` does not change.
+   */
+  merge_metadata: object.nullish(),
 });
 
 export const forkTaskSchema = closedObject({

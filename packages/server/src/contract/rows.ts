@@ -1,7 +1,7 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
 /** The tables of a row store. They contain data that is looked up and not streamed. */
-export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
+export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens' | 'files';
 
 /** A row: one stored document with its keys. */
 export interface Row {
@@ -71,6 +71,11 @@ export interface PutOptions {
    * claimed the row. Default: no run causes the change, and it is not refused.
    */
   readonly epoch?: number | undefined;
+  /**
+   * Leaves `updatedAt` as it is, so that the row keeps its place in lists. It has no effect on a new row.
+   * Default: false.
+   */
+  readonly keepUpdatedAt?: boolean | undefined;
 }
 
 /** Options of `Rows.claim`. */

@@ -77,8 +77,16 @@ export interface HandlerContext {
   readonly trace?: TraceContext | undefined;
   /** Streams messages. */
   readonly stream: Streaming;
+  /** Reads the files that clients uploaded for the task. */
+  readonly files: HandlerFiles;
   /** Converts messages to the items of a model request. Each tool call gets its result. */
   toItems(messages: readonly TaskMessage[]): readonly Item[];
+}
+
+/** The uploaded files of a task. */
+export interface HandlerFiles {
+  /** Returns the bytes of an attachment by its `file_id`. Throws `not_found` if the task has no such file. */
+  read(fileId: string): Promise<Uint8Array>;
 }
 
 /** The messages of a task. */

@@ -1,4 +1,5 @@
 import type { Attempt, FilePart, JsonObject, MediaPart, RunId, TraceContext } from '@millrace/core';
+import type { ContentOf } from './content.ts';
 import type { PastRequestInfo } from './inspection.ts';
 import type { TaskMessage, Update } from './message.ts';
 import type * as bodies from './request-bodies.ts';
@@ -8,6 +9,7 @@ import type {
   SpanInfo,
   Task,
   TaskEvent,
+  TaskPlace,
   TaskResponse,
   TaskState,
   TaskStatus,
@@ -32,6 +34,7 @@ export interface TaskService {
   readonly states: StateService;
   readonly spans: SpanService;
   readonly trackers: TrackerService;
+  readonly files: FileService;
 }
 
 /** Identifies a resource by its id or by its name. */
@@ -129,6 +132,25 @@ export interface TasksService {
   change(id: string, change: TaskChange, reason?: string): Promise<Task>;
 }
 
+/** The files that clients upload for their messages. */
+export interface FileService {
+  /** Stores a file of a task. The result can be an attachment of a message. */
+  upload(taskId: string, file: UploadedFile): Promise<FileAttachment>;
+  /** Returns a file of a task, or of a task from which it was forked. */
+  get(taskId: string, fileId: string): Promise<FilePart>;
+}
+
+/** A file that a client uploads. */
+export interface UploadedFile {
+  readonly name: string;
+  /** The media type. */
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+/** An uploaded file, in the form in which a message names it. */
+export type FileAttachment = NonNullable<ContentOf<'text'>['attachments']>[number];
+
 export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'terminate' | 'timeout';
 
 export interface TaskQuery extends PageQuery {
@@ -137,6 +159,8 @@ export interface TaskQuery extends PageQuery {
   readonly status?: TaskStatus | undefined;
   /** Fields that the task's metadata must have, with these values. */
   readonly metadata?: JsonObject | undefined;
+  /** The part of the session list that the task must be in. Default: all parts. */
+  readonly place?: TaskPlace | undefined;
   /** A text that the task's title, name or id must contain. Upper and lower case are equal. */
   readonly search?: string | undefined;
 }

@@ -21,7 +21,7 @@ const factTypes: Readonly<Record<KnownType<Fact>, true>> = {
   ...{ command_queued: true, command_consumed: true, compacted: true, handed_off: true },
   ...{ tool_call_rejected: true, approval_asked: true, approval_answered: true },
   ...{ tool_output_asked: true, tool_execution_started: true, tool_execution_finished: true },
-  ...{ child_usage_reported: true, guardrail_applied: true, snapshot: true },
+  ...{ file_changed: true, child_usage_reported: true, guardrail_applied: true, snapshot: true },
 };
 
 const typeOf = (types: object, what: string) =>

@@ -58,6 +58,14 @@ export const taskSummarySchema = taskResponseSchema.omit({ params: true }).exten
   }),
 });
 
+export const taskPlaceSchema = z.enum(['recent', 'kept', 'archived']);
+
+/**
+ * The part of the session list that a task is in. The metadata of the task decides: `archived: true` makes
+ * it `archived`; `pinned: true` or a `folder` makes it `kept`; all other tasks are `recent`.
+ */
+export type TaskPlace = z.output<typeof taskPlaceSchema>;
+
 /** The status of a task. */
 export type TaskStatus = z.output<typeof taskStatusSchema>;
 /** A task, in the form that clients receive. A task is one conversation with an agent. */

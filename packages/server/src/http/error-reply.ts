@@ -89,6 +89,19 @@ export function notJson(): ServerError {
   return new ServerError('unsupported_media_type', message);
 }
 
+/** Returns the error for a file with another content type. */
+export function notBytes(): ServerError {
+  const message =
+    'Cannot read a file of this content type. Send `content-type: application/octet-stream`, and the type of the file in the query';
+  return new ServerError('unsupported_media_type', message);
+}
+
+/** Returns the error for an upload while the server receives `maxUploads` others. */
+export function tooManyUploads(): ServerError {
+  const message = 'Cannot receive more files at the same time. Try again later';
+  return new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
+}
+
 /** Returns the error for a body that did not arrive within `requestTimeoutMs`. */
 export function bodyTimeout(): ServerError {
   const message = 'Cannot wait longer for the rest of the request. Send it faster';

@@ -6,8 +6,10 @@ import {
   bodyTimeout,
   bodyTooLarge,
   headersTooLarge,
+  notBytes,
   notJson,
   routeNotFound,
+  tooManyUploads,
 } from './error-reply.ts';
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
@@ -30,6 +32,10 @@ interface HttpAppOptions extends RouteServices {
   readonly closing: AbortSignal;
 }
 
+const jsonType = /^application\/json[ \t]*(?:;|$)/i;
+// A page of another site cannot send this type without the permission of the server.
+const fileType = /^application\/octet-stream$/i;
+
 /**
  * All routes with their access checks and limits. Every entrance of the server passes its requests to
  * `handle`. The entrances are the server's own port, `fetch`, and the handler for Node frameworks.
@@ -40,6 +46,8 @@ export class HttpApp {
   /** The responses that are not finished. */
   readonly #open = new Set<HttpResponse>();
   #onIdle: (() => void) | undefined;
+  /** The number of files that are being received. */
+  #uploads = 0;
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
@@ -68,7 +76,7 @@ export class HttpApp {
     if (found instanceof ServerError) throw found;
     if (found === undefined) throw routeNotFound(request.method, target?.path, allRoutes);
     await ready?.();
-    const bytes = await this.#readBody(request);
+    const bytes = await this.#readBody(request, found.route);
     const input = { params: found.params, query: target?.query ?? {}, bytes };
     await handleRoute(found.route, exchange, input, this.#options);
   }
@@ -90,20 +98,37 @@ export class HttpApp {
   }
 
   /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
-  async #readBody(request: HttpRequest): Promise<Buffer | undefined> {
-    const { maxBodyBytes, requestTimeoutMs } = this.#options.limits;
+  async #readBody(request: HttpRequest, { takesFile }: Route): Promise<Buffer | undefined> {
+    const { limits } = this.#options;
+    if (takesFile !== true) return this.#readBytes(request, jsonType, limits.maxBodyBytes);
+    if (this.#uploads >= limits.maxUploads) throw tooManyUploads();
+    this.#uploads++;
+    try {
+      return await this.#readBytes(request, fileType, limits.maxFileBytes);
+    } finally {
+      this.#uploads--;
+    }
+  }
+
+  async #readBytes(
+    request: HttpRequest,
+    expectedType: RegExp,
+    maxBytes: number,
+  ): Promise<Buffer | undefined> {
     const { method, headers } = request;
     const type = headers['content-type'];
     const isExpected = method !== 'GET' && method !== 'HEAD';
     if (!isExpected || (type === undefined && !request.hasBody)) return undefined;
-    if (type === undefined || !/^application\/json[ \t]*(?:;|$)/i.test(type)) throw notJson();
-    if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge();
+    if (type === undefined || !expectedType.test(type))
+      throw expectedType === fileType ? notBytes() : notJson();
+    if (Number(headers['content-length'] ?? 0) > maxBytes) throw bodyTooLarge();
     const late = new AbortController();
-    const stop = this.#options.clock.after(requestTimeoutMs, () => late.abort(bodyTimeout()), {
+    const { clock, limits } = this.#options;
+    const stop = clock.after(limits.requestTimeoutMs, () => late.abort(bodyTimeout()), {
       isIdle: true,
     });
     try {
-      return await request.readBody(maxBodyBytes, late.signal);
+      return await request.readBody(maxBytes, late.signal);
     } finally {
       stop();
     }

@@ -4,6 +4,7 @@ import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
+import { acceptsEncoding } from './accept-encoding.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
@@ -12,12 +13,6 @@ let requests = 0;
 
 /** Smaller answers fit into one or two packets, so they are not compressed. */
 const minGzipBytes = 2048;
-
-/** Returns true if the client accepts gzip. `gzip;q=0` means that it does not. */
-function acceptsGzip({ 'accept-encoding': accepted = '' }: HttpRequest['headers']): boolean {
-  const found = /\bgzip[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*(?:,|$)/i.exec(String(accepted));
-  return found !== null && Number(found[1] ?? 1) > 0;
-}
 
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -96,7 +91,8 @@ export class HttpExchange {
     // A cache must not give a compressed answer to a client that cannot read it, or an answer for one
     // origin to another.
     const vary = { vary: 'accept-encoding, origin' };
-    if (!acceptsGzip(this.request.headers)) return this.#end(status, headers, text, vary);
+    if (!acceptsEncoding(this.request.headers, 'gzip'))
+      return this.#end(status, headers, text, vary);
     gzip(text, (error, zipped) => {
       if (response.headersSent || response.destroyed) return;
       if (error !== null) return this.#end(status, headers, text, vary);

@@ -2,6 +2,10 @@
 export interface HttpLimits {
   /** Maximum size of a request body in bytes. Default: 1 MiB. */
   readonly maxBodyBytes: number;
+  /** Maximum size of an uploaded file in bytes. Default: 10 MiB. */
+  readonly maxFileBytes: number;
+  /** Maximum number of uploads that the server receives at the same time. Default: 32. */
+  readonly maxUploads: number;
   /** Maximum nesting of arrays and objects in JSON. Default: 64. */
   readonly maxJsonDepth: number;
   /** Maximum size of all headers of a request in bytes. Default: 16 KiB. */
@@ -34,6 +38,8 @@ export interface HttpLimits {
 /** The default limits of a server. */
 export const defaultHttpLimits: HttpLimits = {
   maxBodyBytes: 2 ** 20,
+  maxFileBytes: 10 * 2 ** 20,
+  maxUploads: 32,
   maxJsonDepth: 64,
   maxHeaderBytes: 2 ** 14,
   maxConnections: 10_000,

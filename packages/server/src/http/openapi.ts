@@ -84,6 +84,7 @@ function createOperation(route: Route, schemas: Schemas): Json {
       ...parametersOf(route, 'query'),
       ...(route.headers ?? []).map(headerParameter),
     ],
+    ...(route.takesFile && { requestBody: { required: true, content: fileContent } }),
     ...(body === undefined
       ? {}
       : {
@@ -104,6 +105,10 @@ function createOperation(route: Route, schemas: Schemas): Json {
     ...(route.access === 'public' ? { security: [] } : {}),
   };
 }
+
+const fileContent = {
+  'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+};
 
 function operationId(method: string, path: string): string {
   const words = path
@@ -198,6 +203,9 @@ const parameterDocs: Readonly<Record<string, string>> = {
   token_id: 'The id of the token. It is not the token itself',
   chat_id: 'The id of the chat in useChat. It is the name of its task',
   hash: 'The SHA-256 of the bytes, as 64 hexadecimal digits. Messages and records contain it',
+  file_id: 'The id of the uploaded file',
+  name: 'The name of the file',
+  type: 'The media type of the file',
   limit: 'Maximum number of entries on the page',
   page_number: 'The number of the page, starting with 1. `cursor` is faster for long lists',
   order_by: 'The time by which the list is sorted',

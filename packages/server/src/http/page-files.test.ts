@@ -17,7 +17,8 @@ async function pageFolder(): Promise<string> {
   await writeFile(join(folder, 'dist', 'index.html'), html);
   await writeFile(join(folder, 'dist', 'icon.svg'), '<svg/>');
   await mkdir(join(folder, 'dist', 'frames'));
-  for (const name of frames) await writeFile(join(folder, 'dist', 'frames', name), html);
+  for (const name of [...frames, 'picture.html'])
+    await writeFile(join(folder, 'dist', 'frames', name), html);
   await writeFile(join(folder, 'dist', 'assets', 'index-a1b2c3d4.js'), 'let a = 1;\n'.repeat(200));
   await writeFile(join(folder, 'dist', 'server.key'), 'secret that no page contains');
   await writeFile(join(folder, 'outside.js'), 'secret');
@@ -48,6 +49,14 @@ test('the content security policy allows only scripts of the server', async () =
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).not.toContain('unsafe');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test('only the frame for pictures can load from other servers, and only pictures', async () => {
+  const { headers } = await fetch(`${await startServer()}/frames/picture.html`);
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none';/);
+  expect(policy.match(/[\w-]+ https:[^;]*/g)).toEqual(['img-src https:']);
+  expect(policy).not.toMatch(/connect-src|frame-src|allow-same-origin/);
 });
 
 test.each(frames)(
@@ -84,6 +93,18 @@ test('files are compressed for clients that accept it', async () => {
   expect(response.headers.get('content-encoding')).toBe('gzip');
   expect(Number(response.headers.get('content-length'))).toBeLessThan(plain.length);
   expect(await response.text()).toBe(plain);
+});
+
+test.each([
+  ['gzip;q=0', null],
+  ['br;q=0, gzip', 'gzip'],
+  ['gzip, br', 'br'],
+  ['gzip;q=0, br ; q=0.0', null],
+  ['x-gzip', null],
+])('22.1: a file for accept-encoding "%s" has the encoding %s', async (accepted, encoding) => {
+  const url = new URL('/assets/index-a1b2c3d4.js', await startServer());
+  const response = await fetch(url, { headers: { 'accept-encoding': accepted } });
+  expect(response.headers.get('content-encoding')).toBe(encoding);
 });
 
 test('no path leads out of the folder or to files of other types', async () => {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
+import { acceptsEncoding } from './accept-encoding.ts';
 import { type Route, route, StreamReply } from './route.ts';
 
 /**
@@ -43,12 +44,12 @@ const contentSecurityPolicy =
  * that they start from `data:` URLs. The first policy refuses all other scripts in the content of the
  * frame. Its `strict-dynamic` would allow scripts of the network, so the second policy refuses these.
  */
-function framePolicy(html: string): string {
+function framePolicy(html: string, pictures = 'data: blob:'): string {
   const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, code = '']) => code);
   const own = scripts
     .map((code) => `'sha256-${createHash('sha256').update(code).digest('base64')}'`)
     .join(' ');
-  const first = `sandbox allow-scripts; default-src 'none'; script-src ${own} 'strict-dynamic'; worker-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'`;
+  const first = `sandbox allow-scripts; default-src 'none'; script-src ${own} 'strict-dynamic'; worker-src 'none'; style-src 'unsafe-inline'; img-src ${pictures}; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'`;
   return `${first}, script-src ${own} data:`;
 }
 
@@ -129,13 +130,7 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    ...(filePath.startsWith('/frames/')
-      ? {
-          'content-security-policy': framePolicy(bytes.toString()),
-          // A look-up of a name would tell its owner that the content was read.
-          'x-dns-prefetch-control': 'off',
-        }
-      : { 'content-security-policy': contentSecurityPolicy }),
+    ...policyOf(filePath, bytes),
     'cross-origin-opener-policy': 'same-origin',
     // A file with a content hash in its name never changes, so clients can keep it.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -143,6 +138,18 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
     etag,
   };
   return { etag, headers, encoded };
+}
+
+/** Returns the headers that say what a file may do in the browser. */
+function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>> {
+  if (!path.startsWith('/frames/')) return { 'content-security-policy': contentSecurityPolicy };
+  // Only this frame loads pictures of other servers. The page creates it only after the user agreed.
+  const pictures = path === '/frames/picture.html' ? 'https:' : undefined;
+  return {
+    'content-security-policy': framePolicy(bytes.toString(), pictures),
+    // A look-up of a name would tell its owner that the content was read.
+    'x-dns-prefetch-control': 'off',
+  };
 }
 
 /** Returns the route of one file. The route is public, because the files contain no secrets. */
@@ -197,10 +204,9 @@ export function createEncoder(bytes: Buffer, type: string): BodyEncoder {
     return { body: await body, encoding };
   };
   return async (headers) => {
-    const accepted = String(headers['accept-encoding'] ?? '');
     if (!isText) return { body: bytes };
-    if (/\bbr\b/.test(accepted)) return once('br', () => toBrotli(bytes, brotliOptions));
-    if (/\bgzip\b/.test(accepted)) return once('gzip', () => toGzip(bytes));
+    if (acceptsEncoding(headers, 'br')) return once('br', () => toBrotli(bytes, brotliOptions));
+    if (acceptsEncoding(headers, 'gzip')) return once('gzip', () => toGzip(bytes));
     return { body: bytes };
   };
 }

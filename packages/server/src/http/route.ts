@@ -69,6 +69,8 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly isBodyOptional?: boolean;
   /** True if the handler itself parses `bytes`. `body` is then used only in the OpenAPI document. */
   readonly readsBody?: boolean;
+  /** True if the body is a file, and not JSON. The handler reads `bytes`. Default: the body is JSON. */
+  readonly takesFile?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;

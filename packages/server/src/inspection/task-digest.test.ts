@@ -2,7 +2,7 @@ import { type Fact, type LogRecord, noUsage, recordVersion, sessionId } from '@m
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { appendBatches } from '../testing/recorded-run.ts';
-import { DigestCache, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
+import { digestCacheFor, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
 
 type FactInput = readonly [fact: object, turn?: number, attempt?: number];
 
@@ -77,7 +77,7 @@ describe('digests of a log', () => {
         return log.read(...given);
       },
     } as typeof log;
-    const digests = new DigestCache(counting);
+    const digests = digestCacheFor(counting);
     expect(await digests.read(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
     await appendBatches(log, session, [[{ turn: 0, attempt: 0, fact: started as Fact }]]);
     const first = await digests.read(session);
@@ -87,7 +87,7 @@ describe('digests of a log', () => {
     const last = await digests.read(session);
     expect(last.state.stop).toEqual({ reason: 'stop' });
     expect(reads).toEqual([0, first.state.through]);
-    expect(await new DigestCache(log).read(session)).toEqual(last);
+    expect(await digestCacheFor(log).read(session)).toEqual(last);
     await log.close();
   });
 });

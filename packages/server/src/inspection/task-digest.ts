@@ -4,82 +4,11 @@ import {
   type Fact,
   type LogRecord,
   noUsage,
-  type SessionId,
   type Stop,
   type Usage,
 } from '@millrace/core';
-import type { Log } from '@millrace/log';
 import type { TaskDigest } from '../contract/inspection.ts';
-
-/**
- * The number of sessions whose digest is cached. The next read of a cached digest starts where the last one
- * ended.
- */
-const maxCached = 256;
-/**
- * Maximum number of pages that one read loads. A longer session needs several reads. Until then, `isWhole`
- * is false.
- */
-const maxPages = 32;
-const pageBytes = 2 ** 20;
-
-interface DigestResult {
-  readonly state: DigestState;
-  /** True if the digest includes the whole log. */
-  readonly isWhole: boolean;
-}
-
-/** A digest and the incarnation of its session. */
-interface CachedDigest {
-  readonly incarnation: string | undefined;
-  readonly state: DigestState;
-}
-
-/**
- * Digests of sessions, computed from their logs. They are only in memory, because they can always be
- * computed again.
- */
-export class DigestCache {
-  readonly #log: Log;
-  /** The cached digests. The most recently used one is last. */
-  readonly #states = new Map<SessionId, CachedDigest>();
-
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  async read(session: SessionId): Promise<DigestResult> {
-    const info = await this.#log.info(session);
-    const cached = this.#states.get(session);
-    const { incarnation, through = 0 } = info ?? {};
-    // If the session was rewound, or deleted and created again, the cached digest is not used.
-    let state = cached?.incarnation === incarnation ? (cached?.state ?? emptyDigest) : emptyDigest;
-    for (let pages = 0; pages < maxPages && state.through < through; pages++) {
-      const from = state.through;
-      const page = await this.#log.read(session, { from, incarnation, maxBytes: pageBytes });
-      if (page.through <= state.through) break;
-      state = { ...foldDigest(state, page.records), through: page.through };
-    }
-    this.#remember(session, { incarnation, state });
-    return { state, isWhole: state.through >= through };
-  }
-
-  #remember(session: SessionId, digest: CachedDigest): void {
-    this.#states.delete(session);
-    this.#states.set(session, digest);
-    const [oldest] = this.#states.keys();
-    if (this.#states.size > maxCached && oldest !== undefined) this.#states.delete(oldest);
-  }
-}
-
-const cachesByLog = new WeakMap<Log, DigestCache>();
-
-/** Returns the cache of a log. There is one cache per log. */
-export function digestCacheFor(log: Log): DigestCache {
-  const digests = cachesByLog.get(log) ?? new DigestCache(log);
-  cachesByLog.set(log, digests);
-  return digests;
-}
+import { foldCacheFor } from './fold-cache.ts';
 
 /** Converts a digest to the fields of the response. */
 export function digestReply({
@@ -240,3 +169,6 @@ function withoutApprovals(
     ),
   };
 }
+
+/** Returns the cached digests of a log. */
+export const digestCacheFor = foldCacheFor({ empty: emptyDigest, fold: foldDigest });

@@ -2,11 +2,13 @@ import type { Route } from '../http/route.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
+import { fileRoutes } from './files/file-routes.ts';
 import { messageRoutes } from './messages.ts';
 import { agentRpcRoutes } from './rpc/agent-rpc.ts';
 import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
+import { statisticsRoutes } from './statistics.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -17,11 +19,13 @@ const routes: readonly Route[] = [
   ...agentRoutes,
   ...taskRoutes,
   ...taskLogRoutes,
+  ...fileRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...stateRoutes,
   ...spanRoutes,
   ...trackerRoutes,
+  ...statisticsRoutes,
   ...tokenRoutes,
   ...chatRoutes,
   ...healthRoutes,

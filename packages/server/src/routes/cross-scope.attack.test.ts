@@ -64,6 +64,9 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
       expect((await server.send(token, operation, others)).status).toBe(401);
     });
 
+    // These operations name nothing of others. Their replies contain only what is in the scope.
+    if (['GET /access', 'GET /statistics/attempts'].includes(operation.name)) return;
+
     test.each([
       ['another agent', 'agent'],
       ['another agent, requested by name', 'agentName'],

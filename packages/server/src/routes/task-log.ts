@@ -1,8 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { encodeBatch, type FoldState, type Part, sessionId, transcript } from '@millrace/core';
+import {
+  type Batch,
+  encodeBatch,
+  type FoldState,
+  type Part,
+  sessionId,
+  transcript,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
-import { pastRequestSchema, taskDigestSchema } from '../contract/inspection.ts';
+import { pastRequestSchema, taskDigestSchema, taskOutlineSchema } from '../contract/inspection.ts';
 import { commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { recordBatchSchema, streamEventSchema } from '../contract/stream-schemas.ts';
@@ -15,8 +21,9 @@ import {
   StreamReply,
 } from '../http/route.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
+import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
-import { blobReply } from './blob-reply.ts';
+import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
 const streamQuery = z.object({
@@ -32,15 +39,12 @@ const streamReply = streamEventSchema;
 
 const eventStreamType = 'text/event-stream';
 
-/** The media types that a browser may display, because they cannot run code. */
-const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
-
 /** The approximate maximum size of a page in bytes. A page has at least one record. */
 const pageBytes = 2 ** 20;
 
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
 
-/** Routes on the log of a task: stream, commands, fork, blobs, records, digest and past requests. */
+/** Routes on the log of a task: stream, commands, fork, blobs, records, digest, outline and past requests. */
 export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -103,19 +107,7 @@ export const taskLogRoutes: readonly Route[] = [
     async handle({ params: { task_id: task, hash } }, { service, log, headers }) {
       const { id } = await service.tasks.get({ id: task });
       const found = await referencedBlob(log, id, hash);
-      const isInline = found !== undefined && inlineTypes.test(found.mimeType);
-      const reply =
-        found &&
-        (await blobReply({
-          ...{ blobs: log.blobs, hash, length: found.length },
-          ...{ range: headers.range, ifRange: ifRange(headers) },
-          headers: {
-            'content-type': isInline ? found.mimeType : 'application/octet-stream',
-            'content-disposition': isInline ? 'inline' : 'attachment',
-            'content-security-policy': "default-src 'none'; sandbox",
-            'cache-control': 'private, no-cache',
-          },
-        }));
+      const reply = found && (await sendBlob({ ...found, hash }, log, headers));
       if (reply === undefined) {
         const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
         throw new ServerError('not_found', message, { task: id });
@@ -139,16 +131,18 @@ export const taskLogRoutes: readonly Route[] = [
         .string()
         .regex(/^[0-9a-z]{1,32}$/)
         .optional(),
+      /** The maximum number of records. Default: as many as fit into about 1 MiB. */
+      limit: z.int().min(1).max(10_000).optional(),
     }),
     reply: recordBatchSchema,
-    async handle({ params, query: { from, incarnation } }, { service, log }) {
+    async handle({ params, query: { from, incarnation, limit } }, { service, log }) {
       const { id } = await service.tasks.get({ id: params.task_id });
       const session = sessionId(id);
       const isKnown = from > 0 || (await log.info(session)) !== undefined;
       const batch = isKnown
         ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
         : { after: 0, through: 0, records: [] };
-      const bytes = Buffer.from(encodeBatch(batch));
+      const bytes = Buffer.from(encodeBatch(firstOf(batch, limit)));
       return new StreamReply(async (response) => {
         response.writeHead(200, {
           'content-type': 'application/json; charset=utf-8',
@@ -174,6 +168,19 @@ export const taskLogRoutes: readonly Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/tasks/{task_id}/outline',
+    summary:
+      'Get the log of a task in at most 256 segments, to read only the records of the part that is looked at',
+    params: taskIdParams,
+    reply: taskOutlineSchema,
+    async handle({ params }, { service, log }) {
+      const { id } = await service.tasks.get({ id: params.task_id });
+      const { state, isWhole } = await outlineCacheFor(log).read(sessionId(id));
+      return { task_id: id, is_whole: isWhole, ...outlineReply(state) };
+    },
+  }),
+  route({
+    method: 'GET',
     path: '/tasks/{task_id}/request',
     summary:
       'Rebuild the model request of an attempt from the log. It has no headers; notes say what may have changed since',
@@ -183,6 +190,13 @@ export const taskLogRoutes: readonly Route[] = [
     handle: ({ params, query }, { service }) => service.tasks.request(params.task_id, query),
   }),
 ];
+
+/** Returns the first records of a batch, as a batch of its own. */
+function firstOf(batch: Batch, limit: number | undefined): Batch {
+  if (limit === undefined || batch.records.length <= limit) return batch;
+  const records = batch.records.slice(0, limit);
+  return { after: batch.after, through: records.at(-1)?.offset ?? batch.after, records };
+}
 
 async function openStream(
   ref: { readonly id: string } | { readonly name: string },
@@ -204,12 +218,6 @@ function readCursor(header: string | string[] | undefined, requested: string | u
   const message =
     'Cannot resume from this cursor: a cursor is the id of an event. Omit it to start with the current state';
   throw new ServerError('invalid', message);
-}
-
-/** Returns the header `if-range`, which is missing in the types of Node. */
-function ifRange(headers: IncomingHttpHeaders): string | undefined {
-  const value = headers['if-range'];
-  return value === undefined ? undefined : String(value);
 }
 
 interface ReferencedBlob {

@@ -4,6 +4,7 @@ import { reasonSchema, updateTaskSchema } from '../contract/request-bodies.ts';
 import type { TaskChange } from '../contract/service.ts';
 import {
   type AgentInfo,
+  taskPlaceSchema,
   taskResponseSchema,
   taskSchema,
   taskStatusSchema,
@@ -50,6 +51,10 @@ export const taskRoutes: readonly Route[] = [
       agent_name: z.string().optional(),
       status: taskStatusSchema.optional(),
       task_metadata: jsonObjectSchema.optional(),
+      place: taskPlaceSchema.optional().meta({
+        description:
+          'The part of the session list. `archived`: the metadata has `archived: true`; `kept`: it has `pinned: true` or a `folder`; `recent`: all others. Default: all parts',
+      }),
       search: z.string().max(256).optional().meta({
         description:
           'Text to find in the title (`task_metadata.title`), name or id of a task. Case is ignored',
@@ -59,9 +64,10 @@ export const taskRoutes: readonly Route[] = [
     }),
     reply: z.array(taskSummarySchema),
     async handle({ query }, { service, log, clock }) {
-      const { agent_id: id, agent_name: name, status, task_metadata: metadata, search } = query;
+      const { agent_id: id, agent_name: name, status, place, search } = query;
+      const { task_metadata: metadata } = query;
       const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
-      const requested = { ...toPageQuery(query), agentId, status, metadata, search };
+      const requested = { ...toPageQuery(query), agentId, status, place, metadata, search };
       const listed = await service.tasks.list(requested);
       // If the query names two different agents by name and by id, no task matches.
       const found = id !== undefined && id !== agentId ? [] : listed.data;
@@ -98,7 +104,7 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/tasks/{task_id}',
-    summary: 'Replace the metadata of a task and merge params into its params',
+    summary: 'Replace or merge the metadata of a task, and merge params into its params',
     params: taskIdParams,
     body: updateTaskSchema,
     reply: taskSchema,
@@ -107,7 +113,7 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/tasks/name/{task_name}',
-    summary: 'Replace the metadata of a task and merge params into its params, by name',
+    summary: 'Replace or merge the metadata of a task, and merge params into its params, by name',
     params: taskNameParams,
     body: updateTaskSchema,
     reply: taskSchema,

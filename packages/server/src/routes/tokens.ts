@@ -40,7 +40,40 @@ const tokenSchema = z.object({
   created_at: z.string(),
 });
 
+/** The rights of the caller. The text of its token is not included. */
+const accessSchema = z.object({
+  scope: z.enum(['all', 'agent', 'task', 'user']).meta({
+    description: 'What the caller has access to: everything, one agent, one task, or its own tasks',
+  }),
+  agent_id: z.string().nullable(),
+  task_id: z.string().nullable(),
+  read_only: z.boolean(),
+  expires_at: z.string().nullable().meta({
+    description: 'When the access ends. Null if it does not end',
+  }),
+  is_token_required: z.boolean().meta({
+    description: 'False if everybody who can reach the server has access to everything',
+  }),
+});
+
 export const tokenRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/access',
+    summary: 'Get the rights of the caller',
+    reply: accessSchema,
+    async handle(_input, { tokens, grant }) {
+      const { scope, isReadOnly, expiresAt } = grant;
+      return {
+        scope: scope.kind,
+        agent_id: scope.kind === 'agent' ? scope.agentId : null,
+        task_id: scope.kind === 'task' ? scope.taskId : null,
+        read_only: isReadOnly,
+        expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        is_token_required: tokens.isRequired,
+      };
+    },
+  }),
   route({
     method: 'POST',
     path: '/tokens',
@@ -65,9 +98,14 @@ export const tokenRoutes: readonly Route[] = [
     path: '/tokens',
     summary: 'List the tokens that are valid, without their texts',
     access: 'all',
+    query: z.object({
+      task_id: z.string().max(1024).optional().meta({
+        description: 'Lists only the tokens that give access to this task and nothing else',
+      }),
+    }),
     reply: z.array(tokenSchema),
-    async handle(_input, { tokens }) {
-      return (await tokens.list()).map(toTokenReply);
+    async handle({ query }, { tokens }) {
+      return (await tokens.list(query.task_id)).map(toTokenReply);
     },
   }),
   route({

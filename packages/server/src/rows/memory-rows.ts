@@ -11,7 +11,14 @@ import {
   type Table,
   versionConflict,
 } from '../contract/rows.ts';
-import { type CompleteQuery, checkEpoch, checkRow, completeQuery, isClaimed } from './row-query.ts';
+import {
+  type CompleteQuery,
+  checkEpoch,
+  checkRow,
+  completeQuery,
+  isClaimed,
+  nextUpdatedAt,
+} from './row-query.ts';
 
 /**
  * Creates a row store in memory. Its content is lost when the process ends.
@@ -69,7 +76,7 @@ class MemoryRows implements Rows {
       id: row.id,
       version: version + 1,
       createdAt: before?.createdAt ?? now,
-      updatedAt: Math.max(now, before?.updatedAt ?? now),
+      updatedAt: nextUpdatedAt(before, now, options),
       keys: row.keys,
       data: row.data,
       epoch: own,

@@ -1,5 +1,11 @@
 import { checkJson, isId } from '@millrace/core';
-import { type Row, type RowQuery, RowsError } from '../contract/rows.ts';
+import {
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  RowsError,
+  type StoredRow,
+} from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 
 const maxKeys = 8;
@@ -36,6 +42,26 @@ export function checkEpoch(table: string, epoch: number | undefined): void {
 /** Returns whether a claim replaces the stored epoch. */
 export function isClaimed(stored: number, epoch: number, replacing: number | undefined): boolean {
   return epoch > stored || (replacing !== undefined && replacing === stored);
+}
+
+/** Returns the time of the last change of a row after a put. The time never goes back. */
+export function nextUpdatedAt(
+  before: Row | undefined,
+  now: number,
+  { keepUpdatedAt = false }: PutOptions,
+): number {
+  if (before === undefined) return now;
+  return keepUpdatedAt ? before.updatedAt : Math.max(now, before.updatedAt);
+}
+
+/**
+ * Returns the keys of a row from a backup. Earlier releases stored tasks without `place`. The migrations
+ * of the stores add it in the same way.
+ */
+export function importedKeys({ table, keys }: StoredRow): Readonly<Record<string, string>> {
+  const stored = JSON.parse(keys) as Readonly<Record<string, string>>;
+  const isWithoutPlace = table === 'tasks' && stored['is_shown'] === 'yes' && !stored['place'];
+  return isWithoutPlace ? { ...stored, place: 'recent' } : stored;
 }
 
 /**

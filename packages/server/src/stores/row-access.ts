@@ -1,5 +1,12 @@
 import type { JsonValue } from '@millrace/core';
-import { type Row, type RowQuery, type Rows, RowsError, type Table } from '../contract/rows.ts';
+import {
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  RowsError,
+  type Table,
+} from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, PageQuery } from '../contract/service.ts';
 import { decodeCursor, encodeCursor } from '../rows/row-query.ts';
@@ -110,7 +117,7 @@ const maxAttempts = 20;
 
 /**
  * Changes a row based on its current value. It retries if another process changed the row. If `change`
- * returns undefined, the row stays the same. If `epoch` is given and a later run has claimed the row, the
+ * returns undefined, the row stays the same. If an epoch is given and a later run has claimed the row, the
  * row stays the same too.
  */
 export async function changeRow(
@@ -118,7 +125,7 @@ export async function changeRow(
   table: Table,
   id: string,
   change: (row: Row) => Content | undefined,
-  epoch?: number,
+  put: Omit<PutOptions, 'ifVersion'> = {},
 ): Promise<{ readonly row: Row; readonly isChanged: boolean }> {
   for (let attempt = 1; ; attempt++) {
     const row = await rows.get(table, id);
@@ -126,7 +133,7 @@ export async function changeRow(
     const changed = change(row);
     if (changed === undefined) return { row, isChanged: false };
     try {
-      const options = { ifVersion: row.version, epoch };
+      const options = { ...put, ifVersion: row.version };
       const stored = await rows.put(table, { id, ...changed }, options);
       return { row: stored, isChanged: true };
     } catch (error) {
@@ -143,6 +150,7 @@ const itemNames: Readonly<Record<Table, string>> = {
   spans: 'span',
   trackers: 'tracker',
   tokens: 'token',
+  files: 'file',
 };
 
 /**

@@ -105,7 +105,7 @@ export async function trackEvent(
   epoch: number,
 ): Promise<void> {
   const change = ({ keys, data }: Row) => ({ keys, data: { ...data, last_processed_event_id } });
-  await changeRow(rows, 'trackers', taskId, change, epoch);
+  await changeRow(rows, 'trackers', taskId, change, { epoch });
 }
 
 export function trackerService(rows: Rows): TrackerService {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Ids, type JsonObject, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { CreateTask, UpdateTask } from '../contract/request-bodies.ts';
-import type { Row, Rows } from '../contract/rows.ts';
+import type { PutOptions, Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, Ref, TaskQuery } from '../contract/service.ts';
-import type { Task, TaskStatus } from '../contract/task.ts';
+import type { Task, TaskPlace, TaskStatus } from '../contract/task.ts';
 import { ensureSession } from '../journal/session-lease.ts';
 import {
   changeRow,
@@ -133,8 +133,10 @@ export class TaskStore {
   }
 
   list(query: TaskQuery): Promise<ListPage<StoredTask>> {
-    const { agentId, owner, status, metadata, search, ...page } = query;
-    const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    const { agentId, owner, status, place, metadata, search, ...page } = query;
+    // A deleted task has no place, so a query by place needs no other condition.
+    const shownFilter = place === undefined ? { is_shown: 'yes' } : { place };
+    const statusFilter = status === undefined ? shownFilter : { status, place };
     const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
     const matches = (row: Row) =>
       (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
@@ -143,7 +145,8 @@ export class TaskStore {
       this.#rows,
       {
         table: 'tasks',
-        where: { agent_id: agentId, ...statusFilter, ...ownerFilter },
+        // The store reads the index of the first key. The tasks of one owner are the fewest.
+        where: { ...ownerFilter, agent_id: agentId, ...statusFilter },
         matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
@@ -151,11 +154,17 @@ export class TaskStore {
     );
   }
 
-  update(id: string, { task_metadata, merge_params }: UpdateTask): Promise<Task> {
-    return this.#change(id, (task) => ({
-      ...(task_metadata != null && { task_metadata }),
-      ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
-    }));
+  update(id: string, { task_metadata, merge_params, merge_metadata }: UpdateTask): Promise<Task> {
+    const change = (task: Task) => {
+      const metadata = task_metadata ?? task.task_metadata;
+      return {
+        ...(task_metadata != null && { task_metadata }),
+        ...(merge_metadata != null && { task_metadata: merged(metadata, merge_metadata) }),
+        ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
+      };
+    };
+    const keepUpdatedAt = task_metadata == null && merge_params == null;
+    return this.#change(id, change, { keepUpdatedAt });
   }
 
   /**
@@ -173,7 +182,7 @@ export class TaskStore {
       const status = next(task.status ?? 'RUNNING');
       return status === undefined ? undefined : { status, status_reason: reason };
     };
-    return this.#change(id, change, epoch);
+    return this.#change(id, change, { epoch });
   }
 
   /**
@@ -208,17 +217,17 @@ export class TaskStore {
       runStatuses.has(status) && isStale(before)
         ? ({ status: 'RUNNING', status_reason: null } as const)
         : undefined;
-    await this.#change(id, change, epoch);
+    await this.#change(id, change, { epoch });
   }
 
   /**
    * Tries to claim a row that has a higher epoch. Either a later run has claimed the task, or the log was
-   * replaced by an older copy with lower epochs. Only in the second case does this run have the lease.
-   * Returns undefined in the first case.
+   * replaced by an older copy with lower epochs. Only in the second case is this run the last one that had
+   * the lease. It may have ended since. Returns undefined in the first case.
    */
   async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
-    const { lease } = (await this.#log.info(sessionId(id))) ?? {};
-    if (lease?.epoch !== epoch) return undefined;
+    const info = await this.#log.info(sessionId(id));
+    if (info?.epoch !== epoch) return undefined;
     return this.#rows.claim('tasks', id, epoch, { replacing });
   }
 
@@ -252,8 +261,9 @@ export class TaskStore {
   async #change(
     id: string,
     change: (task: Task, row: Row) => Partial<Fields> | undefined,
-    epoch?: number,
+    options: Omit<PutOptions, 'ifVersion'> = {},
   ): Promise<Task> {
+    const { epoch } = options;
     const changeContent = (before: Row) => {
       const { task, ...of } = storedTask(before);
       const changed = change(task, before);
@@ -262,7 +272,7 @@ export class TaskStore {
       const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
       return rowContent(of, { ...fields, ...changed }, setBy);
     };
-    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, epoch);
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, options);
     const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
     return task;
@@ -316,12 +326,26 @@ function rowContent(
     agent_id: agentId,
     status: status ?? 'RUNNING',
     ...(name !== null && { name }),
-    ...(status !== 'DELETED' && { is_shown: 'yes' }),
+    ...(status !== 'DELETED' && { is_shown: 'yes', place: placeOf(fields) }),
     ...(owner !== undefined && { owner: ownerKey(owner) }),
   };
   const owned = owner === undefined ? {} : { owner };
   const data = { ...fields, agent_id: agentId, status_epoch, ...owned };
   return { keys, data: data as JsonObject };
+}
+
+/** Returns the part of the session list that a task is in. See `TaskPlace`. */
+export function placeOf({ task_metadata }: Pick<Task, 'task_metadata'>): TaskPlace {
+  const { archived, pinned, folder } = task_metadata ?? {};
+  if (archived === true) return 'archived';
+  const isInFolder = typeof folder === 'string' && folder !== '';
+  return pinned === true || isInFolder ? 'kept' : 'recent';
+}
+
+/** Sets fields of the metadata. A field with the value null is removed. */
+function merged(metadata: JsonObject | null, changes: JsonObject): JsonObject {
+  const fields = Object.entries({ ...metadata, ...changes });
+  return Object.fromEntries(fields.filter(([key]) => changes[key] !== null));
 }
 
 function statusEpoch({ data }: Row): StatusEpoch {

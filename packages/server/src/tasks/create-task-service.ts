@@ -22,6 +22,7 @@ import { JournalPool } from '../journal/journal-pool.ts';
 import { messageService, type WithJournal } from '../messages/message-service.ts';
 import { AgentNetwork } from '../network/agent-network.ts';
 import { AgentKeys } from '../stores/agent-keys.ts';
+import { FileStore, fileService } from '../stores/file-store.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
 import { StorageHealth } from '../stores/storage-health.ts';
@@ -109,7 +110,9 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const storage = new StorageHealth({ log, rows, clock, ids, onDiagnostic });
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
+  const files = new FileStore(rows, log);
   const shared: RunnerOptions = {
+    files,
     ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
     storage,
     exporter: options.exporter,
@@ -149,6 +152,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     states: stateService(rows, assertTask),
     spans,
     trackers,
+    files: fileService(files, tasks),
     async start() {
       for (const agent of options.agents)
         if (agent.type === 'loop') await assertSameLog(log, agent, ids);

@@ -1,5 +1,6 @@
 import type { Run } from '@millrace/agent';
 import {
+  type FilePart,
   type Item,
   itemId,
   type SessionId,
@@ -8,6 +9,7 @@ import {
   toArray,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
+import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import type { ForkTask } from '../contract/request-bodies.ts';
@@ -31,10 +33,10 @@ export async function forkTask(
   body: ForkTask,
   trace?: TraceContext,
 ): Promise<Task> {
-  const { log, rows, tasks, ids, loops } = options;
+  const { log, rows, tasks, ids, loops, files } = options;
   const newSession = ids.session();
   const detach = new AbortController();
-  const input = inputOf(body, ids.item());
+  const input = inputOf(body, ids.item(), await files.partsOf(from.id, body.content));
   const runOptions = {
     into: newSession,
     leave: detach.signal,
@@ -50,7 +52,9 @@ export async function forkTask(
   const through = (await log.info(newSession))?.origin?.through;
   if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
-  const task_metadata = { ...from.task_metadata, branch };
+  // A branch belongs to its parent in lists, so it has no place of its own.
+  const { pinned: _, archived: __, folder: ___, ...inherited } = from.task_metadata ?? {};
+  const task_metadata = { ...inherited, branch };
   const task = await tasks.adopt({ agentId, owner }, newSession, {
     ...{ params: from.params, task_metadata },
   });
@@ -59,13 +63,18 @@ export async function forkTask(
   return task;
 }
 
-function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefined {
+function inputOf(
+  { item_id, content }: ForkTask,
+  id: Item['id'],
+  files: readonly FilePart[],
+): Item | undefined {
   if (content == null) return undefined;
   if (item_id == null) {
     const message = 'Cannot replace an item without `item_id`: it names the item to replace';
     throw new ServerError('invalid', message);
   }
-  return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };
+  const parts = convertContent(() => contentToParts(content));
+  return { id, kind: 'user', parts: withFiles(parts, files) };
 }
 
 /** Resolves when the copy exists, or when the run failed before that. */

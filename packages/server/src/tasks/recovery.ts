@@ -2,7 +2,7 @@ import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
 import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
-import { expectsAnswer, loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import { expectsAnswer, isAbort, loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { errorReason } from '../contract/server-error.ts';
@@ -86,7 +86,10 @@ export class Recovery {
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;
           if (isOrphaned) await loops.resume(task.id, agent.agent);
-          return isOrphaned;
+          // The server that stored the abort crashed before it ended the run that waits for an approval.
+          const isAborted = task.status === 'INTERRUPTED' && runnable.some(isAbort);
+          if (isAborted && !isOrphaned) loops.wake(task.id, agent.agent, AbortSignal.abort());
+          return isOrphaned || isAborted;
         }
         const isUnfinished = isRunOpen || isTurnOpen;
         // Taking the lease ends everything that was left open.

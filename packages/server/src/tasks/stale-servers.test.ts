@@ -207,6 +207,29 @@ test('21.A: a log that was replaced by an older copy can change the row of its t
   });
 });
 
+test('21.A: a run on such a copy that has ended before it claims the row changes it too', async () => {
+  const [log, stored] = [memoryLog(), memoryRows()];
+  const isOver = async (id: string) => {
+    const { lease, hasWork } = (await log.info(sessionId(id))) ?? {};
+    return lease === undefined && hasWork === false;
+  };
+  // The database is slow: it answers only after the run has released its lease.
+  const claim: Rows['claim'] = async (table, id, epoch, options) => {
+    if (epoch < 1_000_000) await eventually(() => isOver(id));
+    return stored.claim(table, id, epoch, options);
+  };
+  const rows = withMethods(stored, { claim });
+  const server = await createTaskHarness(failsOnce(scriptedProvider([failing])), {
+    ...{ log, rows, watchMs: 1e9 },
+  });
+  const { id } = await server.newTask('looper');
+  await rows.claim('tasks', id, 1_000_000);
+  const answer = await server.send('looper', id, 'Go');
+  await expect(answer.messages()).rejects.toThrow();
+  await settled(server);
+  expect((await server.task(id)).status).toBe('FAILED');
+});
+
 test('21.A: a sync agent whose answer was taken over does not change the row', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
   const held = Promise.withResolvers<void>();

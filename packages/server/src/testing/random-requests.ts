@@ -49,7 +49,7 @@ function requestOf(
         Object.entries(given).filter(([name]) => chosen.includes(name) || !optional.includes(name)),
       );
   };
-  const schema = operation.requestBody?.content['application/json'].schema;
+  const schema = operation.requestBody?.content['application/json']?.schema;
   const body = schema === undefined ? fc.constant(undefined) : bodies(document, schema);
   return fc
     .record({ params: values(parametersIn('path')), query: values(parametersIn('query')), body })

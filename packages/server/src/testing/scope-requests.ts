@@ -28,13 +28,14 @@ export interface AgentData {
   readonly tracker_id: string;
   readonly token_id: string;
   readonly hash: string;
+  readonly file_id: string;
 }
 
 /** Ids of resources that do not exist. */
 export const nothing: AgentData = {
   ...{ agent_id: 'a'.repeat(24), agent_name: 'no-agent', task_id: 'b'.repeat(24) },
   ...{ task_name: 'no such task', chat_id: 'no such task' },
-  ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: '0'.repeat(64) },
+  ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: '0'.repeat(64), file_id: 'file_0' },
   ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
   ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64) },
 };
@@ -72,6 +73,10 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
   'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
+  'POST /tasks/{task_id}/files': {
+    body: () => new Blob(['classified']),
+    query: () => ({ name: 'note.txt' }),
+  },
   'GET /tasks/{task_id}/request': { query: () => ({ turn: 1 }) },
   'POST /agents/name/{agent_name}/chat': {
     body: ({ task_name: id }) => ({ id, messages: [textChat] }),
@@ -102,6 +107,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /tokens': { body: ({ agent_id }) => ({ agent_id }) },
 };
 
+const fileType = 'application/octet-stream';
 const isBodyOptional = /\/(?:complete|fail|cancel|interrupt|terminate|timeout)$/;
 
 /** All operations. Deletions come last, because the other operations need the resources. */
@@ -164,13 +170,14 @@ export class ScopeServer implements AsyncDisposable {
     path: string,
     body?: unknown,
   ): Promise<TestAnswer> {
+    const isFile = body instanceof Blob;
     const response = await fetch(new URL(path, this.url), {
       method,
       headers: {
         ...(token !== undefined && credentials(token)),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': isFile ? fileType : 'application/json' }),
       },
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : isFile ? body : JSON.stringify(body),
     });
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     if (isStream) await response.body?.cancel();
@@ -220,11 +227,12 @@ export class ScopeServer implements AsyncDisposable {
     const start_time = '2026-01-01T00:00:00Z';
     const span = { trace_id: 'trace', name: 'classified', start_time, task_id };
     const { id: span_id } = await post('/spans', span);
+    const file = await post(`/tasks/${task_id}/files?name=a.txt`, new Blob(['classified']));
     const { id: token_id } = await this.asOperator('POST', '/tokens', { agent_id });
     return {
       ...{ agent_id, agent_name, task_id, task_name, chat_id: task_name, state_id },
       ...{ message_id: message.id, event_id: `${task_id}.1`, span_id, tracker_id: task_id },
-      ...{ token_id, hash: nothing.hash },
+      ...{ token_id, hash: nothing.hash, file_id: file.file_id },
     };
   }
 }

@@ -1,8 +1,10 @@
-import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import type { JsonObject } from '@millrace/core';
 import { z } from 'zod';
+import { isSameVersion, versionOf } from '../workspace/open-file.ts';
 import type { FileBefore, FileChange, Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
+import { noteVersion, seenVersion } from './seen-files.ts';
 import { decodeText, encodeText } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -65,12 +67,32 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     input,
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
-    execute: ({ path, edits }, { signal, judged }) =>
-      workspace.boundTo(judged).change(path, (before) => applyToFile(before, edits), {
-        maxBytes: maxEditedBytes,
-        signal,
-      }),
+    execute: async ({ path, edits }, context) => {
+      const { signal, judged } = context;
+      let noteChange = () => {};
+      const change = (before: FileBefore) => {
+        const after = applyToFile(before, edits);
+        noteChange = () => noteEdit(context, before, after);
+        return after;
+      };
+      const options = { maxBytes: maxEditedBytes, signal };
+      const bound = workspace.boundTo(judged).recordedBy(context);
+      const output = await bound.change(path, change, options);
+      noteChange();
+      return output;
+    },
   });
+}
+
+/** Notes the new content, if the model had seen the content before the edit. */
+function noteEdit(
+  context: ToolContext,
+  { place, bytes: before }: FileBefore,
+  { bytes: after }: FileChange<ToolOutput>,
+): void {
+  const seen = seenVersion(context, place.real);
+  if (seen === undefined || after === undefined) return;
+  if (isSameVersion(seen, versionOf(before))) noteVersion(context, place.real, versionOf(after));
 }
 
 function applyToFile({ place, bytes }: FileBefore, edits: readonly Edit[]): FileChange<ToolOutput> {

@@ -45,6 +45,7 @@ const binaries: readonly (readonly [kind: string, first: Signature, ...others: S
   ['a WOFF2 font', { bytes: 'wOF2' }],
 ];
 
+/** Detects the kind of a file from its first bytes. */
 export function fileKind(sample: Uint8Array): FileKind {
   // Latin-1 maps each byte to one character, so one string serves all comparisons.
   const start = Buffer.from(sample.subarray(0, 512)).toString('latin1');

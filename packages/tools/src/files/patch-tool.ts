@@ -48,8 +48,10 @@ export function applyPatchTool(workspace: Workspace): DefinedTool<'apply_patch',
     inputSchema,
     answers: 'openai.apply_patch',
     summarize: ({ type, path: file }) => `${verbs[type]} ${file}`,
-    execute: (operation, { signal, judged }) =>
-      execute(workspace.boundTo(judged), operation, signal),
+    execute: (operation, context) => {
+      const bound = workspace.boundTo(context.judged).recordedBy(context);
+      return execute(bound, operation, context.signal);
+    },
   });
 }
 

@@ -5,9 +5,12 @@ import { type OpenFile, readContent } from '../workspace/open-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
 import { byteCount, readLines } from './read-lines.ts';
+import { noteVersion } from './seen-files.ts';
 
 const maxImageBytes = 5_000_000;
 const defaultLines = 2000;
+/** The maximum size of a file whose content is compared when `write` replaces it. */
+const maxComparedBytes = 10_000_000;
 
 /** The input of the tool `read`. */
 export interface ReadInput {
@@ -51,6 +54,11 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
       const file = await workspace.boundTo(context.judged).open(path);
       try {
+        // This is before the text is read. If the file changes in between, `write` refuses to replace it.
+        if (file.stats.size <= maxComparedBytes) {
+          const { version } = await readContent(file, maxComparedBytes);
+          noteVersion(context, file.place.real, version);
+        }
         return await readByKind(file, offset, limit, context);
       } catch (error) {
         throw fromSystemError(path, error);

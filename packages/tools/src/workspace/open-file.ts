@@ -101,7 +101,8 @@ export async function readContent(file: OpenFile, maxBytes: number): Promise<Fil
   return { bytes, version: versionOf(bytes) };
 }
 
-function versionOf(bytes: Uint8Array): FileVersion {
+/** Returns the version of a content. */
+export function versionOf(bytes: Uint8Array): FileVersion {
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 

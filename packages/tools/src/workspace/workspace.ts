@@ -5,6 +5,7 @@ import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
 import type { OpenRoot } from './open-folder.ts';
+import { type ChangeLog, recordChange } from './record-change.ts';
 import {
   assertJudged,
   protectedLinkError,
@@ -12,7 +13,13 @@ import {
   type ResolveOptions,
   resolvePath,
 } from './resolve-path.ts';
-import { removeFile, type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
+import {
+  assertMissing,
+  removeFile,
+  type WriteOptions,
+  type WriteResult,
+  writeFile,
+} from './write-file.ts';
 
 /**
  * A folder that file tools cannot leave. Paths come from a model and are relative to the root or
@@ -35,6 +42,12 @@ export interface Workspace {
    * not judged, and the result has no further restriction.
    */
   boundTo(judged: string | undefined): Workspace;
+  /**
+   * Returns the workspace for one call of a tool. It writes each change of a file to the log before it
+   * changes the file, so that the change can be taken back. Tools pass their `ToolContext`. Without
+   * `recordFileChange`, nothing is recorded.
+   */
+  recordedBy(log: ChangeLog): Workspace;
   /**
    * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
    * device.
@@ -98,10 +111,17 @@ export interface WorkspaceOptions {
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   assertKnownOptions('createWorkspace', options, { root: true });
   const root = realRoot(options.root);
-  return workspaceAt(root, folderOpener(root), undefined);
+  return workspaceAt(root, folderOpener(root), {});
 }
 
-function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefined): Workspace {
+/** The call that a workspace belongs to. */
+interface CallBinding {
+  readonly judged?: string | undefined;
+  readonly log?: ChangeLog | undefined;
+}
+
+function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Workspace {
+  const { judged, log } = binding;
   const resolve = async (path: string, options?: ResolveOptions) => {
     const place = await resolvePath(root, path, options);
     assertJudged(place, judged);
@@ -123,10 +143,28 @@ function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefine
       await file.handle.close();
     }
   };
+  /**
+   * Writes the change to the log. Returns the options that make the change fail if another process
+   * changes the file after its content was recorded.
+   */
+  const record = async (place: ResolvedPath, after: Uint8Array | undefined) => {
+    if (log?.recordFileChange === undefined) return {};
+    const file = await openFile(openRoot, place).catch((error: unknown) => {
+      if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
+      throw error;
+    });
+    try {
+      const content = await recordChange(log, place, file, after);
+      return file === undefined ? { isNew: true } : { expected: content?.version };
+    } finally {
+      await file?.handle.close();
+    }
+  };
   return {
     root,
     resolve,
-    boundTo: (real) => workspaceAt(root, openRoot, real ?? judged),
+    boundTo: (real) => workspaceAt(root, openRoot, { ...binding, judged: real ?? judged }),
+    recordedBy: (own) => workspaceAt(root, openRoot, { ...binding, log: own }),
     open: async (path) => openFile(openRoot, await resolve(path)),
     read: async (path, maxBytes) => {
       const place = await resolve(path);
@@ -138,7 +176,10 @@ function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefine
       const place = await resolveForWriting(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
-        return writeFile(openRoot, place, bytes, options);
+        if (options.isNew) await assertMissing(openRoot, place);
+        const recorded = await record(place, bytes);
+        const expected = options.expected ?? recorded.expected;
+        return writeFile(openRoot, place, bytes, { ...options, ...recorded, expected });
       });
     },
     remove: async (path, { signal } = {}) => {
@@ -146,6 +187,8 @@ function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefine
       const place = await resolveForWriting(path, { keepsLink: true });
       return withPathLock(place.real, async () => {
         signal?.throwIfAborted();
+        // The target of a link stays, so there is no content to record.
+        if (place.linkTarget === undefined) await record(place, undefined);
         await removeFile(openRoot, place);
         return place;
       });
@@ -157,6 +200,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefine
         const { bytes, version } = await readPlace(place, maxBytes);
         const after = change({ place, bytes });
         if (after.bytes !== undefined) {
+          await record(place, after.bytes);
           await writeFile(openRoot, place, after.bytes, { ...options, expected: version });
         }
         return after.result;

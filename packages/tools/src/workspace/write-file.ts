@@ -25,6 +25,10 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
+  /** The permission bits that the file gets. Default: those of the replaced file, or the system's. */
+  readonly mode?: number | undefined;
+  /** The content that the file must have. The write fails if it has another one. Default: any. */
+  readonly expected?: FileVersion | undefined;
 }
 
 /** The result of a write. */
@@ -32,10 +36,6 @@ export interface WriteResult {
   readonly place: ResolvedPath;
   /** Whether the file did not exist before. */
   readonly isNew: boolean;
-}
-
-interface WriteFileOptions extends WriteOptions {
-  readonly expected?: FileVersion | undefined;
 }
 
 const maxAttempts = 20;
@@ -49,7 +49,7 @@ export async function writeFile(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  options: WriteFileOptions,
+  options: WriteOptions,
 ): Promise<WriteResult> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -70,7 +70,7 @@ async function writeOnce(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  { expected, ...options }: WriteFileOptions,
+  { expected, ...options }: WriteOptions,
 ): Promise<WriteResult> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
@@ -88,6 +88,20 @@ async function writeOnce(
       : await explainPathFailure(place, last, folder, error);
   } finally {
     await close();
+  }
+}
+
+/** Throws if there is a file at the path already. */
+export async function assertMissing(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
+  const last = place.segments.length - 1;
+  const folder = await openFolder(openRoot, place, last).catch((error: unknown) => {
+    if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  try {
+    if (folder && (await existingStats(folder, place)) !== undefined) throw existsError(place);
+  } finally {
+    await folder?.close();
   }
 }
 
@@ -121,12 +135,12 @@ async function replace(
   bytes: Uint8Array,
   before: Stats | undefined,
   expected: FileVersion | undefined,
-  { sync = false, signal, isNew = false }: WriteOptions,
+  { sync = false, signal, isNew = false, mode }: WriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
   // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
   if (before !== undefined) await access(folder.pathOf(name), constants.W_OK);
-  const temporary = await writeTemporary(folder, bytes, before, sync);
+  const temporary = await writeTemporary(folder, bytes, before, { sync, mode });
   try {
     signal?.throwIfAborted();
     // This is checked as late as possible. A change between this check and the rename cannot be detected.
@@ -203,7 +217,7 @@ async function writeTemporary(
   folder: Folder,
   bytes: Uint8Array,
   before: Stats | undefined,
-  sync: boolean,
+  { sync, mode }: Pick<WriteOptions, 'sync' | 'mode'>,
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
   // Other users must not read the file before it gets the permissions of the file that it replaces.
@@ -212,6 +226,7 @@ async function writeTemporary(
     await folder.check(name, handle);
     await handle.writeFile(bytes);
     if (before !== undefined) await copyPermissions(handle, before);
+    if (mode !== undefined) await handle.chmod(mode & 0o777);
     if (sync) await handle.sync();
   } catch (error) {
     await removeTemporary(folder, name);

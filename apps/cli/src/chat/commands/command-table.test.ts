@@ -240,6 +240,20 @@ describe('/export', () => {
     expect(lines.length).toBe((through ?? 0) + 1);
   });
 
+  test('23.4: writes blobs and sub-agents, so that another store can import the file', async () => {
+    const chat = await chatWithMessage('with-blobs');
+    const { hash } = await chat.log.blobs.put(new TextEncoder().encode('a long output'));
+    const file = {
+      kind: 'file',
+      name: 'out.txt',
+      mimeType: 'text/plain',
+      source: { type: 'blob', hash, size: 13 },
+    };
+    void file;
+    await chat.send('/export blobs.jsonl');
+    await chat.waitForText('blobs.jsonl.');
+  });
+
   test('overwrites no file', async () => {
     const path = join(folder(), 'mine.md');
     writeFileSync(path, 'mine');

@@ -3,6 +3,7 @@ import { note } from '../contract/block.ts';
 import { exportCommand } from './export-command.ts';
 import { cost, model, tools } from './model-commands.ts';
 import { permissions } from './permissions-command.ts';
+import { redo, rewind, undo } from './rewind-commands.ts';
 import {
   compact,
   forkSession,
@@ -30,6 +31,9 @@ export const commandTable: readonly SlashCommand[] = [
   resumeSession,
   listSessions,
   forkSession,
+  rewind,
+  undo,
+  redo,
   compact,
   cost,
   tools,
@@ -88,6 +92,7 @@ const keyHelp = [
   ['Enter', 'sends a message; during a run, steers the next step'],
   ['Alt-Enter', 'adds a line; during a run, queues the message'],
   ['Esc, Ctrl-C', 'stop the run; the answer so far is kept'],
+  ['Esc Esc', 'while idle, in an empty prompt: goes back to a message'],
   ['Ctrl-C', 'while idle: clears the prompt; twice: leaves'],
   ['Ctrl-D', 'leaves, while idle with an empty prompt'],
   ['Ctrl-R', 'shows or hides the full reasoning'],

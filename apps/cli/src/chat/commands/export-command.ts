@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { transcript } from '@millrace/core';
-import { exportSession, type Log, snapshot } from '@millrace/log';
+import { type Log, snapshot } from '@millrace/log';
+import { exportLines } from '../../sessions/export-sessions.ts';
 import { transcriptMarkdown } from '../../sessions/show-sessions.ts';
 import { shortIdLength } from '../../store/session-summaries.ts';
 import { printable } from '../../text/cells/printable.ts';
@@ -12,12 +13,13 @@ import type { SlashCommand } from './slash-command.ts';
 export const exportCommand: SlashCommand = {
   name: '/export',
   argument: '[file]',
-  description: 'Write the session to a file: .md for reading, .jsonl with every record',
+  description:
+    'Write the session to a file: .md for reading, .jsonl with every record and attachment, for millrace sessions import',
   async run({ conversation, log, cwd, print }, argument) {
     if ((await log.info(conversation.session)) === undefined)
       return print(note('dim', 'This session is empty.'));
     const text = argument.endsWith('.jsonl')
-      ? await sessionAsJsonl(log, conversation)
+      ? exportLines(log, [conversation.session])
       : await sessionAsMarkdown(log, conversation);
     const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
       isNamed: argument !== '',
@@ -36,7 +38,7 @@ function defaultFileName({ session }: Conversation): string {
  */
 async function writeNewFile(
   path: string,
-  text: string,
+  text: string | AsyncIterable<string>,
   { isNamed }: { readonly isNamed: boolean },
 ): Promise<string> {
   for (let nth = 1; ; nth++) {
@@ -69,13 +71,6 @@ function writeProblem(code: string | undefined, path: string): string {
     default:
       return `Cannot write ${path}: ${code ?? 'unknown error'}.`;
   }
-}
-
-async function sessionAsJsonl(log: Log, { session }: Conversation): Promise<string> {
-  let text = '';
-  for await (const line of exportSession(log, session))
-    text += line.endsWith('\n') ? line : `${line}\n`;
-  return text;
 }
 
 async function sessionAsMarkdown(log: Log, { session }: Conversation): Promise<string> {

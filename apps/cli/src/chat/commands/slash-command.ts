@@ -24,6 +24,8 @@ export interface CommandContext {
   open(session: SessionId | undefined): Promise<void>;
   /** Returns an id for a new session. */
   newSession(): SessionId;
+  /** Puts a text into the prompt, so that the user can change it and send it. */
+  putBack(text: string): void;
   /** Uses another model from now on. */
   switchModel(chosen: ChosenModel): void;
   /** Replays the session. `speed` 2 means twice as fast as the session was. */

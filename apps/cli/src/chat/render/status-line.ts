@@ -1,4 +1,5 @@
 import type { ChosenModel } from '../../contract/agent.ts';
+import type { PermissionsConfig } from '../../contract/config.ts';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import type { UsageStats } from '../contract/chat-state.ts';
 import { sessionUsage } from '../state/usage-stats.ts';
@@ -10,6 +11,8 @@ interface StatusOptions {
   readonly stats: UsageStats;
   /** The name of the other process that drives the session. Undefined if there is none. */
   readonly holder: string | undefined;
+  /** `allow` means that tools run without a question. Default: `ask`. */
+  readonly mode?: PermissionsConfig['mode'] | undefined;
 }
 
 /** Draws the status line. It shows as many values as fit, the most important first. */
@@ -24,7 +27,14 @@ export function statusLine(look: Look, status: StatusOptions): string {
   return withTone(look, 'dim', text);
 }
 
-function statusParts({ chosen, stats, holder }: StatusOptions): readonly string[] {
+/** The text for each mode. The usual mode needs none. */
+const modeText = {
+  ask: undefined,
+  allow: 'asks nothing (--yes)',
+  'read-only': 'read-only',
+} as const;
+
+function statusParts({ chosen, stats, holder, mode = 'ask' }: StatusOptions): readonly string[] {
   const { input, output, costs, estimated } = sessionUsage(stats);
   const { firstTokenMs, tokensPerSecond } = stats;
   const about = estimated ? '~' : '';
@@ -38,6 +48,7 @@ function statusParts({ chosen, stats, holder }: StatusOptions): readonly string[
   const speed =
     tokensPerSecond === undefined ? undefined : `${Math.round(tokensPerSecond)} tokens/s`;
   const parts = [
+    modeText[mode],
     holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];

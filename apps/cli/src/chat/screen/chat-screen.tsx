@@ -100,6 +100,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const editor = useEditor({
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
+    onEscape: app.escapeIdle,
     ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
     onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
     ...{ isBusy, width, clock, isActive: false },
@@ -179,7 +180,10 @@ function layoutOf(
   };
   const layout = screenLayout({
     ...{ rows, promptRows, queued: queuedLines(look, state) },
-    status: statusLine(look, { chosen, stats: state.stats, holder: conversation.holder }),
+    status: statusLine(look, {
+      ...{ chosen, stats: state.stats, holder: conversation.holder },
+      mode: app.config.permissions.mode,
+    }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
       : undefined,
@@ -216,7 +220,7 @@ interface PromptLayout {
 
 /** The number of rows that stay free next to a long prompt. */
 const reservedRows = 9;
-const placeholder = 'Say what to do. / for commands, @ for files';
+const placeholder = 'Say what to do. / for commands, @ for files, ! for a shell';
 
 /** Fits the prompt to the screen. In a low window it has fewer rows and no hint. */
 function promptProps({ state, menu }: Editor, setting: PromptLayout): PromptProps {

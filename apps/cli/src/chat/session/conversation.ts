@@ -2,6 +2,7 @@ import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agen
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
 import type { BuiltAgent } from '../../contract/agent.ts';
+import { picturePaths, readPictures } from '../../input/attachments/mentioned-pictures.ts';
 import { userItem } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
@@ -20,6 +21,10 @@ interface ConversationOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly cwd: string;
+  /** The user's home folder, for paths that start with `~`. */
+  readonly home?: string | undefined;
+  /** Returns the output of the user's own commands once, for the next message. */
+  readonly takeOutputs: () => readonly string[];
   readonly clock: Clock;
   /** The current agent. Its model can change. */
   readonly built: () => Pick<BuiltAgent, 'agent'>;
@@ -245,8 +250,8 @@ export class Conversation {
   }
 
   async #sendMessage(text: string, when: 'steer' | 'follow_up'): Promise<void> {
-    const item = userItem([text], { cwd: this.#options.cwd });
     try {
+      const item = await this.#messageItem(text);
       if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
       else if (this.#hasOpenRun) await this.#submitMessage(item, when);
       else this.#startRun(item);
@@ -254,6 +259,15 @@ export class Conversation {
       this.#options.putBack(text);
       throw error;
     }
+  }
+
+  /** Creates the message with its pictures, and with the output of the user's own commands. */
+  async #messageItem(text: string): Promise<Item> {
+    const { cwd, home, takeOutputs } = this.#options;
+    // A message without pictures is sent in the same task, so that messages keep their order.
+    const hasPictures = picturePaths(text).length > 0;
+    const pictures = hasPictures ? await readPictures(text, { cwd, home }) : [];
+    return userItem([text, ...takeOutputs()], { cwd, pictures });
   }
 
   async #sendToRun(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {

@@ -3,6 +3,7 @@ import { MarkdownStream } from '@millrace/markdown';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry, EntryEnd, MessageEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
+import { commandOfPart } from '../session/user-commands.ts';
 import { mapEntries, partEntry, replaceEntry, withEntry, withNote } from './entries.ts';
 import { addLength, beginPart } from './usage-stats.ts';
 
@@ -96,7 +97,7 @@ function finishPart(state: ChatState, event: EventOf<'part_finished'>): ChatStat
   const { itemId, part } = event;
   const kind = state.items.get(itemId);
   if (kind === 'user' || kind === 'notification')
-    return appendMessage(state, itemId, textOfPart(part));
+    return appendMessage(state, itemId, textOfMessagePart(part));
   if (kind !== 'assistant') return state;
   const entry = partEntry(state, event.partId);
   if (entry === undefined) return part === undefined ? state : addWholePart(state, event, part);
@@ -168,6 +169,13 @@ function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState
   const isPrinted =
     'partId' in entry && entry.partId !== undefined && state.printed.has(entry.partId);
   return isPrinted ? withNote(left, entry.at, note('mark', `⌫ retracted: ${reason}`)) : left;
+}
+
+/** Returns the text of a part of a message. Pictures and the output of commands get a short name. */
+export function textOfMessagePart(part: Part | undefined): string {
+  if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
+  const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;
+  return command === undefined ? textOfPart(part) : `\n[output of !${command}]`;
 }
 
 /** Returns the text of a part, or a name for it. */

@@ -17,6 +17,8 @@ export type Effect =
   | { readonly type: 'stop' }
   /** Ctrl-C while idle with an empty prompt. */
   | { readonly type: 'interrupt' }
+  /** Esc while idle with an empty prompt. */
+  | { readonly type: 'escape' }
   | { readonly type: 'leave' };
 
 interface KeyResult {
@@ -133,7 +135,8 @@ function tab(view: EditorView, context: PressContext): KeyResult {
 function closeMenuOrStop(view: EditorView, { isBusy, completions }: PressContext): KeyResult {
   if (menuOf(view, completions) !== undefined)
     return { view: { ...view, closedAt: completions?.start } };
-  return isBusy ? { view, effect: { type: 'stop' } } : { view };
+  if (isBusy) return { view, effect: { type: 'stop' } };
+  return view.state.text === '' ? { view, effect: { type: 'escape' } } : { view };
 }
 
 /**

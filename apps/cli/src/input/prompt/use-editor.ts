@@ -39,6 +39,8 @@ export interface UseEditorOptions {
   readonly onLeave: () => void;
   /** Called on Ctrl-C while idle with an empty prompt. Default: `onLeave`. */
   readonly onInterrupt?: (() => void) | undefined;
+  /** Called on Esc while idle with an empty prompt. */
+  readonly onEscape?: (() => void) | undefined;
   /** Called on Up in an empty prompt. If it is undefined, Up shows the history. */
   readonly onTakeBack?: (() => void) | undefined;
   /** Called on Enter in an empty prompt. */
@@ -120,6 +122,8 @@ function perform(effect: Effect, options: UseEditorOptions): void {
       return options.onLeave();
     case 'interrupt':
       return (options.onInterrupt ?? options.onLeave)();
+    case 'escape':
+      return options.onEscape?.();
     case 'take_back':
       return options.onTakeBack?.();
     case 'keep':

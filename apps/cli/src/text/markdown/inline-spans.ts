@@ -55,6 +55,8 @@ class SpanWriter {
         return this.#put(this.#theme.marks ? `\`${token.text}\`` : token.text, 'code');
       case 'math':
         return this.#put(token.source);
+      case 'footnote':
+        return this.#put(token.source, 'marker');
       case 'html':
         return this.#put(token.text, 'html');
       case 'break':

@@ -9,7 +9,7 @@ import {
   taskOf,
 } from '@millrace/markdown';
 import { cellWidth } from '../cells/cell-width.ts';
-import { expandTabs, printableLine } from '../cells/printable.ts';
+import { expandTabs, printable, printableLine } from '../cells/printable.ts';
 import { type Line, paintLine, type Span, trimLine } from '../cells/span.ts';
 import { clipSpans, wrapSpans } from '../cells/wrap-spans.ts';
 import { codeRows, LineHighlighter, type LongLines, piecesToLine } from '../code/highlight.ts';
@@ -166,7 +166,7 @@ function prefixOf(within: readonly Container[], theme: Theme, width: number, tas
     used -= cellWidth(markers.shift()?.text ?? '');
   }
   const shown = within.slice(within.length - markers.length);
-  const isShown = (depth: number) => shown[depth]?.kind !== 'item' || opens(shown[depth]);
+  const isShown = (depth: number) => shown[depth]?.kind === 'quote' || opens(shown[depth]);
   const blank = (span: Span): Span => ({ text: ' '.repeat(cellWidth(span.text)), style: plain });
   return {
     first: markers.map((span, depth) => (isShown(depth) ? span : blank(span))),
@@ -176,7 +176,7 @@ function prefixOf(within: readonly Container[], theme: Theme, width: number, tas
 }
 
 function opens(container: Container | undefined): boolean {
-  return container?.kind === 'item' && container.opens;
+  return container !== undefined && container.kind !== 'quote' && container.opens;
 }
 
 function markerOf(
@@ -186,6 +186,8 @@ function markerOf(
   box: string | undefined,
 ): Span {
   if (container.kind === 'quote') return { text: `${symbols.quote} `, style: styles.muted };
+  if (container.kind === 'footnote')
+    return { text: `${printable(`[^${container.label}]`)}: `, style: styles.marker };
   const depth = around.filter(({ kind }) => kind === 'item').length;
   const bullet = symbols.bullets[Math.min(depth, symbols.bullets.length - 1)];
   const marker = container.number ?? (box === undefined ? bullet : '');

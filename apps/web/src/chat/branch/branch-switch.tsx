@@ -1,3 +1,4 @@
+import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
 import { createContext, useContext } from 'react';
 import { navigate } from '../../app/route.tsx';
@@ -6,7 +7,10 @@ import { ChevronIcon, LeftIcon } from '../../design/icons.tsx';
 
 /** The actions that are available for an item. */
 export interface ItemActions {
-  readonly edit?: ((id: ItemId, text: string) => void) | undefined;
+  /** Replaces a message in a new branch, and opens the branch. Rejects if there is no branch. */
+  readonly edit?:
+    | ((id: ItemId, text: string, attachments: readonly Attachment[]) => Promise<void>)
+    | undefined;
   readonly regenerate?: ((id: ItemId) => void) | undefined;
   /**
    * Returns the tasks that branch off at the item, and the position of this task among them.

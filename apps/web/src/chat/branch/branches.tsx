@@ -1,18 +1,9 @@
-import type { Task } from '@millrace/client';
-import type { ItemId, Metadata } from '@millrace/core';
-import {
-  type FormEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import type { Attachment, Task } from '@millrace/client';
+import type { ItemId, JsonObject, Metadata } from '@millrace/core';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
 import { navigate } from '../../app/route.tsx';
 import { setTaskTitle } from '../../app/task-text.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
 import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import type { LiveSource } from '../state/live-source.ts';
@@ -26,16 +17,10 @@ export interface BranchesProps {
   readonly children: ReactNode;
 }
 
-interface Editing {
-  readonly id: ItemId;
-  readonly text: string;
-}
-
 /** Provides the actions that branch the conversation at an item. Each branch is a separate task. */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
   const tasks = useKnownTasks();
-  const [editing, setEditing] = useState<Editing>();
   const [error, setError] = useState<string>();
   const isForking = useRef(false);
   const agent = useListedTask(live.id)?.agents?.[0];
@@ -58,7 +43,11 @@ export function Branches({ live, isPast, children }: BranchesProps) {
       branches: (id) => branchesAfter(tasks, live.id, itemBefore(live, id)),
       ...(isLoop &&
         !isPast && {
-          edit: (id, text) => setEditing({ id, text }),
+          edit: (id, text, attachments) => {
+            const files = attachments.length > 0 ? { attachments } : {};
+            const content = { type: 'text', author: 'user', content: text, ...files } as const;
+            return fork(app, live.id, { item_id: id, content });
+          },
           regenerate: (id) => void startFork({ item_id: answerStart(live, id) }),
         }),
     };
@@ -70,19 +59,6 @@ export function Branches({ live, isPast, children }: BranchesProps) {
         <p className="composer-error branch-error" role="alert">
           {error}
         </p>
-      )}
-      {editing && (
-        <EditDialog
-          text={editing.text}
-          onClose={() => setEditing(undefined)}
-          onSend={async (content) => {
-            await fork(app, live.id, {
-              item_id: editing.id,
-              content: { type: 'text', author: 'user', content },
-            });
-            setEditing(undefined);
-          }}
-        />
       )}
     </ItemActionsContext>
   );
@@ -99,16 +75,23 @@ function useKnownTasks(): readonly ListedTask[] {
 
 type ForkBody = {
   readonly item_id: string;
-  readonly content?: { readonly type: 'text'; readonly author: 'user'; readonly content: string };
+  readonly content?: {
+    readonly type: 'text';
+    readonly author: 'user';
+    readonly content: string;
+    readonly attachments?: readonly Attachment[];
+  };
 };
 
 async function fork({ api, directory }: App, taskId: string, body: ForkBody): Promise<void> {
-  const response = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
+  const response = await api.post(
+    `/tasks/${encodeURIComponent(taskId)}/fork`,
+    body as unknown as JsonObject,
+  );
   const { id, task_metadata } = response as unknown as Task;
   // The first message of a session is its title.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
-  if (isFirst && body.content !== undefined)
-    await setTaskTitle(api, { id, task_metadata }, body.content.content);
+  if (isFirst && body.content !== undefined) await setTaskTitle(api, id, body.content.content);
   await directory.refresh();
   navigate({ page: 'task', id });
 }
@@ -128,58 +111,4 @@ function answerStart(live: LiveSource, id: ItemId): ItemId {
     .slice(0, at)
     .findLastIndex((one) => live.item(one)?.kind === 'user');
   return itemIds.slice(lastUserIndex + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
-}
-
-interface EditDialogProps {
-  readonly text: string;
-  readonly onClose: () => void;
-  readonly onSend: (text: string) => Promise<void>;
-}
-
-/** A dialog to replace an earlier message. */
-function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
-  const [text, setText] = useState(before);
-  const [error, setError] = useState<string>();
-  const [isSending, setSending] = useState(false);
-  const isBlocked = isSending || text.trim() === '';
-  const submit = (event: FormEvent | KeyboardEvent) => {
-    event.preventDefault();
-    if (isBlocked) return;
-    setSending(true);
-    onSend(text.trim()).catch((reason: unknown) => {
-      setSending(false);
-      setError(errorText(reason));
-    });
-  };
-  return (
-    <Dialog title="Edit message" onClose={onClose}>
-      <form className="edit-form" onSubmit={submit}>
-        <p>
-          The conversation continues in a new branch. This session does not change. Enter sends,
-          Shift+Enter adds a line.
-        </p>
-        <textarea
-          aria-label="Message"
-          dir="auto"
-          rows={5}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing)
-              submit(event);
-          }}
-        />
-        {error !== undefined && (
-          <p className="composer-error" role="alert">
-            {error}
-          </p>
-        )}
-        <div className="edit-bar">
-          <Button look="main" type="submit" disabled={isBlocked}>
-            Send in a branch
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  );
 }

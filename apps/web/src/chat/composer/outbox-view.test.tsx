@@ -4,12 +4,29 @@ import { fakeApp, memoryStorage } from '../../testing/fake-app.ts';
 import type { LiveSource } from '../state/live-source.ts';
 import { type Delivery, Outbox } from './outbox.ts';
 
-const live = {
-  id: 's',
-  subscribe: () => () => {},
-  handle: { snapshot: () => ({ connection }) },
-} as unknown as LiveSource;
 const connection = { state: 'live' };
+
+/** A session whose conversation gets its messages from the test. */
+function fakeLive() {
+  const listeners = new Set<() => void>();
+  const live = {
+    id: 's',
+    itemIds: [] as readonly string[],
+    subscribe: (listener: () => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    item: (id: string) => ({ kind: 'user', partIds: [id] }),
+    part: (text: string) => ({ kind: 'text', text }),
+    handle: { snapshot: () => ({ connection }) },
+    /** Adds a message of the user to the conversation. */
+    addItem(text: string) {
+      live.itemIds = [...live.itemIds, text];
+      for (const listener of [...listeners]) listener();
+    },
+  };
+  return live;
+}
 
 async function renderOutbox() {
   const page = await openDomPage('http://localhost/app/tasks/s');
@@ -23,9 +40,10 @@ async function renderOutbox() {
     return answer.promise;
   };
   const outbox = new Outbox({ deliver, newKey: () => 'k', now: () => 0, storage: memoryStorage() });
+  const live = fakeLive();
   await page.render(
     <AppContext value={{ ...fakeApp().app, outbox }}>
-      <OutboxView live={live} />
+      <OutboxView live={live as unknown as LiveSource} />
     </AppContext>,
   );
   const button = (name: string) => {
@@ -33,7 +51,7 @@ async function renderOutbox() {
     if (found === undefined) throw new Error(`There is no button ${name}`);
     return found;
   };
-  return { page, outbox, answers, drafts, button };
+  return { page, live, outbox, answers, drafts, button };
 }
 
 test('a message is shown while it is sent, and removed when the conversation contains it', async () => {
@@ -42,6 +60,17 @@ test('a message is shown while it is sent, and removed when the conversation con
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
   expect(page.text()).toBe('helloSending …');
   await page.act(() => answers[0]?.resolve({ shown: Promise.resolve() }));
+  expect(page.text()).toBe('');
+});
+
+test('a message is shown once if the stream is faster than the answer of the server', async () => {
+  const { page, live, outbox } = await renderOutbox();
+  await page.act(() => live.addItem('hello'));
+  await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
+  expect(page.text()).toBe('helloSending …');
+  await page.act(() => live.addItem('something else'));
+  expect(page.text()).toBe('helloSending …');
+  await page.act(() => live.addItem('hello'));
   expect(page.text()).toBe('');
 });
 

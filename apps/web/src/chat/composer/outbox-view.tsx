@@ -1,11 +1,17 @@
-import { useEffect, useSyncExternalStore } from 'react';
+import type { ItemId } from '@millrace/core';
+import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Button } from '../../design/button.tsx';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { LiveSource } from '../state/live-source.ts';
 import { useConnection } from '../state/use-live.ts';
 import { drafts } from './draft.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
+
+const AttachmentNames = lazy(async () => ({
+  default: (await import('./file-chips.tsx')).AttachmentNames,
+}));
 
 /** Returns the messages of a task that are not in the server's log yet. */
 export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
@@ -13,10 +19,37 @@ export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
 }
 
+const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
+
+/**
+ * Returns the messages that the conversation does not show yet. The stream can be faster than the
+ * answer to the request that sent a message. An item counts if it is newer than the message and has its
+ * text.
+ */
+function useUnseenMessages(live: LiveSource): readonly OutgoingMessage[] {
+  const outgoing = useOutgoingMessages(live.id);
+  const ids = useSourceValue(live, selectItemIds);
+  const starts = useRef<ReadonlyMap<string, number>>(new Map());
+  starts.current = new Map(outgoing.map(({ key }) => [key, starts.current.get(key) ?? ids.length]));
+  return outgoing.filter(({ key, text, state }) => {
+    const newer = ids.slice(starts.current.get(key));
+    return state === 'failed' || !newer.some((id) => isMessage(live, id, text));
+  });
+}
+
+function isMessage(live: LiveSource, id: ItemId, text: string): boolean {
+  const item = live.item(id);
+  if (item?.kind !== 'user') return false;
+  return item.partIds.some((partId) => {
+    const part = live.part(partId);
+    return part?.kind === 'text' && part.text === text;
+  });
+}
+
 /** Shows unsent messages at the end of the conversation until the log contains them. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
-  const messages = useOutgoingMessages(live.id);
+  const messages = useUnseenMessages(live);
   const isLive = useConnection(live).state === 'live';
   useEffect(() => {
     if (isLive) outbox.retryUnanswered(live.id);
@@ -26,9 +59,16 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
     <ul className="outbox" aria-label="Not sent yet">
       {messages.map((message) => (
         <li key={message.key} data-state={message.state}>
-          <p className="outbox-bubble" dir="auto">
-            {message.text}
-          </p>
+          {message.text !== '' && (
+            <p className="outbox-bubble" dir="auto">
+              {message.text}
+            </p>
+          )}
+          {message.attachments && (
+            <Suspense fallback={null}>
+              <AttachmentNames files={message.attachments} />
+            </Suspense>
+          )}
           {message.state === 'failed' ? (
             <Failed message={message} />
           ) : (
@@ -57,9 +97,12 @@ function Failed({ message }: { readonly message: OutgoingMessage }) {
       <Button size="small" onClick={answered(() => outbox.retry(message))}>
         Try again
       </Button>
-      <Button size="small" look="quiet" onClick={answered(edit)}>
-        Edit
-      </Button>
+      {/* The message field cannot show files that the server already has. */}
+      {message.attachments === undefined && (
+        <Button size="small" look="quiet" onClick={answered(edit)}>
+          Edit
+        </Button>
+      )}
       <Button size="small" look="quiet" onClick={answered(() => outbox.remove(message))}>
         Discard
       </Button>

@@ -165,3 +165,11 @@ test('invalid stored data is ignored', () => {
     expect(outbox.of('s')).toEqual([]);
   }
 });
+
+test('the files of a message survive a reload, because the server has them', async () => {
+  const { open, takeDeliveries } = setUp();
+  const file = { file_id: 'file_1', name: 'a.png', type: 'image/png', size: 3 };
+  open().add('s', '', 'follow_up', [file]);
+  expect(open().of('s')[0]?.attachments).toEqual([file]);
+  expect(takeDeliveries().map(({ message }) => message.attachments)).toEqual([[file], [file]]);
+});

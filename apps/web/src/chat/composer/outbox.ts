@@ -1,3 +1,4 @@
+import type { Attachment } from '@millrace/client';
 import { type JsonValue, parseJson } from '@millrace/core';
 import { readStored, sharedStorage, writeStored } from '../../app/browser-storage.ts';
 import { errorText, isUnreachable } from '../../server/api.ts';
@@ -78,7 +79,12 @@ export class Outbox {
   }
 
   /** Adds a message. Returns false if the outbox is full. */
-  add(task: string, text: string, when: OutgoingMessage['when']): boolean {
+  add(
+    task: string,
+    text: string,
+    when: OutgoingMessage['when'],
+    attachments: readonly Attachment[] = [],
+  ): boolean {
     const { newKey, now } = this.#options;
     const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
     if (count >= maxMessages) return false;
@@ -89,6 +95,7 @@ export class Outbox {
       key: newKey(),
       at: now(),
       state: 'sending',
+      ...(attachments.length > 0 && { attachments }),
     };
     this.#set(task, [...this.of(task), message]);
     this.#persist(message.key, message);
@@ -182,6 +189,8 @@ export interface OutgoingMessage {
   readonly key: string;
   readonly text: string;
   readonly when: 'steer' | 'follow_up';
+  /** The files of the message. The server has their content. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** When the user sent the message, in ms since 1970. */
   readonly at: number;
   /** `sent`: the server has the message, but the conversation does not show it yet. */
@@ -203,15 +212,37 @@ function parseMessages(text: string | undefined): readonly OutgoingMessage[] {
 
 function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  const { task, key, text, when, at, error } = value as Readonly<Record<string, JsonValue>>;
+  const {
+    task,
+    key,
+    text,
+    when,
+    at,
+    error,
+    attachments: stored,
+  } = value as Readonly<Record<string, JsonValue>>;
   if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
-  const fields = { task, key, text, at: typeof at === 'number' ? at : 0 };
+  const attachments = attachmentsIn(stored);
+  const fields = {
+    ...{ task, key, text, at: typeof at === 'number' ? at : 0 },
+    ...(attachments.length > 0 && { attachments }),
+  };
   const messages = { ...fields, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
   return [
     typeof error === 'string'
       ? { ...messages, state: 'failed', error }
       : { ...messages, state: 'sending' },
   ];
+}
+
+/** Returns the attachments in stored data, and skips invalid entries. */
+export function attachmentsIn(value: JsonValue | undefined): readonly Attachment[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((entry) => {
+    const { file_id, name, type, size } = (entry ?? {}) as Readonly<Record<string, JsonValue>>;
+    const isText = [file_id, name, type].every((text) => typeof text === 'string');
+    return isText && typeof size === 'number' ? [entry as unknown as Attachment] : [];
+  });
 }
 
 function serializeMessages(messages: readonly OutgoingMessage[]): string | undefined {
@@ -225,9 +256,10 @@ function serializeMessages(messages: readonly OutgoingMessage[]): string | undef
  * session's stream contains the message.
  */
 export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
-  return async ({ task, text, when, key }) => {
+  return async ({ task, text, when, key, attachments }) => {
     const source = sources.get(task);
-    const { offset } = await source.handle.send(text, { when, key });
+    const content = attachments ? ({ type: 'text', content: text, attachments } as const) : text;
+    const { offset } = await source.handle.send(content, { when, key });
     onSent();
     return { shown: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
   };

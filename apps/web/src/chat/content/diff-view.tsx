@@ -1,6 +1,8 @@
 import { memo, useState } from 'react';
+import { Button } from '../../design/button.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { type DiffLine, diffLines } from './diff.ts';
+import { sideRows, type WordPiece, wordChanges } from './diff-sides.ts';
 import { type ClipLimits, clip, Gap, MoreBar } from './long-text.tsx';
 import { VisibleText } from './visible-text.tsx';
 import './diff-view.css';
@@ -15,20 +17,27 @@ interface DiffViewProps {
 
 const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
 
-/** A unified diff. Colors and signs mark the lines. */
+/** True if the user chose two sides last. Other diffs then start with two sides too. */
+let startsWithSides = false;
+
+/**
+ * A diff, unified or with two sides. Colors and signs mark the lines, and a stronger color marks the
+ * words that changed.
+ */
 export const DiffView = memo(function DiffView(props: DiffViewProps) {
   const { diff, isFolded = false, isWhole = false } = props;
   const [level, setLevel] = useState(0);
+  const [hasSides, setSides] = useState(startsWithSides);
+  const onSides = () => {
+    startsWithSides = !hasSides;
+    setSides(startsWithSides);
+  };
   const all = diffLines(diff);
   const limits = isWhole ? unlimited : limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
   const isShortened =
     between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
-  const rowsOf = (lines: readonly DiffLine[]) =>
-    lines.map((line, at) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
-      <DiffRow key={at} line={line} limits={limits.line} />
-    ));
+  const View = hasSides ? SideLines : UnifiedLines;
   const count = (kind: DiffLine['kind']) => all.filter((line) => line.kind === kind).length;
   return (
     <figure className="diff">
@@ -41,6 +50,11 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
             −{count('removed')}
           </span>
         </span>
+        <span className="diff-switch">
+          <Button size="small" look="quiet" onClick={onSides}>
+            {hasSides ? 'Unified' : 'Side by side'}
+          </Button>
+        </span>
         <CopyButton text={diff} label="Copy the diff" />
       </figcaption>
       <div
@@ -49,13 +63,13 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
         tabIndex={isWhole ? undefined : 0}
         data-all={!isWhole && (!isFolded || level > 0)}
       >
-        {rowsOf(head)}
+        <View lines={head} limits={limits.line} />
         {between > 0 && (
           <p className="diff-more">
             <Gap text={`${numberOf(between)} lines`} />
           </p>
         )}
-        {rowsOf(tail)}
+        <View lines={tail} limits={limits.line} />
       </div>
       <MoreBar
         {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff) : undefined }}
@@ -73,13 +87,71 @@ function moreLabel(all: readonly DiffLine[], diff: string): string {
     : `Show more of ${numberOf(all.length)} lines`;
 }
 
-interface DiffRowProps {
-  readonly line: DiffLine;
+interface LinesProps {
+  readonly lines: readonly DiffLine[];
   readonly limits: ClipLimits;
 }
 
-function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) {
-  const number = kind === 'removed' ? before : after;
+function UnifiedLines({ lines, limits }: LinesProps) {
+  const words = changedWords(lines);
+  return lines.map((line, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+    <DiffRow key={at} {...{ line, limits, words: words.get(line) }} />
+  ));
+}
+
+function SideLines({ lines, limits }: LinesProps) {
+  const words = changedWords(lines);
+  return sideRows(lines).map((row, at) => {
+    if (row.type === 'note')
+      // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity
+      return <DiffRow key={at} line={row.line} limits={limits} />;
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity
+      <div key={at} className="diff-pair">
+        {[row.before, row.after].map((line, side) =>
+          line === undefined ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a row has two sides
+            <div key={side} className="diff-line" data-kind="none" />
+          ) : (
+            <DiffRow
+              // biome-ignore lint/suspicious/noArrayIndexKey: a row has two sides
+              key={side}
+              {...{ line, limits, words: words.get(line), isBefore: side === 0 }}
+            />
+          ),
+        )}
+      </div>
+    );
+  });
+}
+
+/** Returns the words that changed, for each removed line that has an added line beside it. */
+function changedWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly WordPiece[]> {
+  const words = new Map<DiffLine, readonly WordPiece[]>();
+  for (const row of sideRows(lines)) {
+    if (row.type === 'note' || row.before === undefined || row.after === undefined) continue;
+    if (row.before === row.after) continue;
+    const changes = wordChanges(row.before.text, row.after.text);
+    if (changes === undefined) continue;
+    words.set(row.before, changes.before);
+    words.set(row.after, changes.after);
+  }
+  return words;
+}
+
+interface DiffRowProps {
+  readonly line: DiffLine;
+  readonly limits: ClipLimits;
+  /** The line in pieces, if it was compared with another line. */
+  readonly words?: readonly WordPiece[] | undefined;
+  /** True on the left of two sides. */
+  readonly isBefore?: boolean;
+}
+
+function DiffRow({ line, limits, words, isBefore = false }: DiffRowProps) {
+  const { kind, text, before, after } = line;
+  const number = kind === 'removed' || isBefore ? before : after;
   const { head, tail, omitted } = clip(text === '' ? ' ' : text, limits);
   // A hunk line without line numbers is a note about an edit.
   const isNote = kind === 'hunk' && !/^@@ (?:-\d|@@$)/.test(text);
@@ -88,11 +160,25 @@ function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) 
       <span className="diff-number">{number}</span>
       <span className="diff-mark">{marks[kind]}</span>
       <span className="diff-text">
-        <VisibleText text={head} />
-        {omitted !== undefined && <Gap text={omitted} />}
-        <VisibleText text={tail} />
+        {words !== undefined && omitted === undefined ? (
+          words.map(wordPiece)
+        ) : (
+          <>
+            <VisibleText text={head} />
+            {omitted !== undefined && <Gap text={omitted} />}
+            <VisibleText text={tail} />
+          </>
+        )}
       </span>
     </div>
+  );
+}
+
+function wordPiece({ text, isChanged }: WordPiece, index: number) {
+  return (
+    <span key={index} className={isChanged ? 'diff-word' : undefined}>
+      <VisibleText text={text} />
+    </span>
   );
 }
 

@@ -16,13 +16,16 @@ const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const sounds = /^audio\/(?:mpeg|mp4|ogg|wav|x-wav|webm|aac|flac)$/;
 const films = /^video\/(?:mp4|ogg|webm|quicktime)$/;
 
+/** Opened in a tab of its own, where browsers show it with a viewer that cannot reach the page. */
+const pdf = /^application\/pdf$/;
+
 /**
  * Returns the type for a blob URL. A blob URL belongs to the page's origin, so a document there
  * could run scripts as the page. Content that the page does not show gets a type that browsers only
  * save.
  */
 function blobType(mimeType: string): string {
-  const isShown = [pictures, sounds, films].some((types) => types.test(mimeType));
+  const isShown = [pictures, sounds, films, pdf].some((types) => types.test(mimeType));
   return isShown ? mimeType : 'application/octet-stream';
 }
 
@@ -54,16 +57,23 @@ export function MediaView({ source, part }: MediaViewProps) {
       </div>
     );
   if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
-  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
-  if (sounds.test(mimeType)) return <audio className="media" src={url} controls />;
-  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
-  if (films.test(mimeType)) return <video className="media" src={url} controls />;
+  if (sounds.test(mimeType)) return <audio {...player} aria-label={name} src={url} />;
+  if (films.test(mimeType)) return <video {...player} aria-label={name} src={url} />;
   return (
-    <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
-      <FileIcon /> <VisibleText text={name} />
-    </a>
+    <span className="media-buttons">
+      <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
+        <FileIcon /> <VisibleText text={name} />
+      </a>
+      {pdf.test(mimeType) && (
+        <a className="media-file" href={url} target="_blank" rel="noopener">
+          Open
+        </a>
+      )}
+    </span>
   );
 }
+
+const player = { className: 'media', controls: true, preload: 'metadata' } as const;
 
 function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
   const safe = safeLink(url);

@@ -41,6 +41,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
   const to = handoffTarget(name, result);
+  const stateText = statusLabel(status, facts);
   const label = to === undefined ? `Tool ${name}: ${statusText[status]}` : `Handed over to ${to}`;
   return (
     <fieldset className="tool-card" data-status={status} aria-label={label}>
@@ -62,7 +63,10 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         ) : (
           <HandoffTitle {...{ name, to }} />
         )}
-        <span className="tool-state">{statusLabel(status, facts)}</span>
+        {/* Another text is another element. Otherwise its start would move, because it ends at the right. */}
+        <span key={stateText} className="tool-state">
+          {stateText}
+        </span>
         <span className="fold-mark" data-open={isShown || undefined}>
           <ChevronIcon />
         </span>

@@ -1,13 +1,24 @@
+import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
-import { memo } from 'react';
+import { lazy, memo, Suspense, useRef } from 'react';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
+import { useUnfolded } from '../state/use-unfolded.ts';
 import { PartView } from './part-view.tsx';
+import { groupParts, ToolGroup } from './tool-group.tsx';
 import './item-view.css';
 import { IconButton } from '../../design/button.tsx';
 import { EditIcon, RetryIcon } from '../../design/icons.tsx';
 import { clockTime, TimeText } from '../../design/time.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { BranchSwitch, useItemActions } from '../branch/branch-switch.tsx';
+import { attachmentsIn } from '../composer/outbox.ts';
+
+const EditForm = lazy(async () => ({
+  default: (await import('../branch/edit-form.tsx')).EditForm,
+}));
+const AttachmentNames = lazy(async () => ({
+  default: (await import('../composer/file-chips.tsx')).AttachmentNames,
+}));
 
 export interface ItemViewProps {
   readonly source: ChatSource;
@@ -68,22 +79,54 @@ function Aside({ source, item, title, isUnfolded }: AsideProps) {
 /** A message of the user. */
 function UserItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
   const actions = useItemActions();
+  const unreadFiles = namedFiles(source, item);
+  // The state outlives the row, because rows are unmounted while the user scrolls.
+  const [isEditing, setEditing] = useUnfolded(source, `edit ${item.id}`, false);
+  const { edit } = actions;
+  const editButton = useRef<HTMLButtonElement>(null);
+  if (isEditing && edit !== undefined)
+    return (
+      <article className="item" data-kind="user" aria-label="Your message">
+        <Suspense fallback={null}>
+          <EditForm
+            draftKey={`edit ${source.id} ${item.id}`}
+            text={itemText(source, item)}
+            hasFiles={filesOf(source, item).length > 0}
+            onClose={() => {
+              setEditing(false);
+              // The button exists again after the next render.
+              setTimeout(() => editButton.current?.focus());
+            }}
+            onSend={async (text) => {
+              await edit(item.id, text, filesOf(source, item));
+              setEditing(false);
+            }}
+          />
+        </Suspense>
+      </article>
+    );
   return (
     <article className="item" data-kind="user" aria-label="Your message">
       <div className="user-bubble">
         {item.partIds.map((id) => (
           <PartView key={id} source={source} id={id} />
         ))}
+        {unreadFiles.length > 0 && (
+          <Suspense fallback={null}>
+            <AttachmentNames files={unreadFiles} />
+          </Suspense>
+        )}
       </div>
       <footer className="item-foot">
         <BranchSwitch itemId={item.id} />
         <span className="item-actions">
           <CopyButton text={itemText(source, item)} />
-          {actions.edit && (
+          {edit && (
             <IconButton
+              ref={editButton}
               size="small"
               label="Edit this message in a branch"
-              onClick={() => actions.edit?.(item.id, itemText(source, item))}
+              onClick={() => setEditing(true)}
             >
               <EditIcon />
             </IconButton>
@@ -109,9 +152,13 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
       aria-busy={item.isOpen}
     >
       <div className="item-parts">
-        {item.partIds.map((id) => (
-          <PartView key={id} source={source} id={id} />
-        ))}
+        {groupParts(source, item.partIds).map((part) =>
+          typeof part === 'string' ? (
+            <PartView key={part} source={source} id={part} />
+          ) : (
+            <ToolGroup key={part[0]} source={source} ids={part} />
+          ),
+        )}
       </div>
       {text !== '' && (
         <footer className="item-foot">
@@ -132,6 +179,28 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
       )}
     </article>
   );
+}
+
+/**
+ * Returns the files that a message names without containing them. Messages to handlers have such
+ * files. The message of an agent loop has a part for each file, which shows its content.
+ */
+function namedFiles(source: ChatSource, { partIds }: ItemHead): readonly Attachment[] {
+  const parts = partIds.map((id) => source.part(id));
+  if (parts.some((part) => part?.kind === 'file' || part?.kind === 'media')) return [];
+  return parts.flatMap((part) => attachmentsIn(part?.metadata?.['attachments']));
+}
+
+/** Returns the uploaded files of a message, in the form in which a message names them. */
+function filesOf(source: ChatSource, item: ItemHead): readonly Attachment[] {
+  const parts = item.partIds.map((id) => source.part(id));
+  const uploaded = parts.flatMap((part): readonly Attachment[] => {
+    const file_id = part?.metadata?.['file_id'];
+    if (part?.kind !== 'file' || part.source.type !== 'blob') return [];
+    if (typeof file_id !== 'string') return [];
+    return [{ file_id, name: part.name, type: part.mimeType, size: part.source.length }];
+  });
+  return uploaded.length > 0 ? uploaded : namedFiles(source, item);
 }
 
 /** Returns the text of an item, without reasoning and tool calls. */

@@ -1,6 +1,7 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
-import { memo, useCallback, useId } from 'react';
+import { lazy, memo, Suspense, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
+import { BlobSource } from '../../markdown/blob-source.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
 import { MediaView } from '../content/media-view.tsx';
@@ -10,6 +11,10 @@ import { ToolCard } from '../tool/tool-card.tsx';
 import './reasoning-view.css';
 import { VisibleText } from '../content/visible-text.tsx';
 import { parseHandoff } from '../tool/handoff.ts';
+
+const CitationsView = lazy(async () => ({
+  default: (await import('../content/citations-view.tsx')).CitationsView,
+}));
 
 export interface PartViewProps {
   readonly source: ChatSource;
@@ -32,7 +37,14 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
       return part.mimeType === 'application/json' ? (
         <CodeView text={part.text} lang="json" isDone={!isOpen} />
       ) : (
-        <MarkdownView text={part.text} isOpen={isOpen} />
+        <BlobSource value={source}>
+          <MarkdownView text={part.text} isOpen={isOpen} />
+          {!isOpen && part.metadata?.['citations'] !== undefined && (
+            <Suspense fallback={null}>
+              <CitationsView metadata={part.metadata} />
+            </Suspense>
+          )}
+        </BlobSource>
       );
     case 'reasoning':
       return <ReasoningView source={source} id={id} part={part} isOpen={isOpen} />;

@@ -13,10 +13,10 @@ interface ControlledProviderOptions {
 }
 
 /**
- * Creates the demo model with four more commands. `count` streams `w1 w2 w3 …` until the test
+ * Creates the demo model with five more commands. `count` streams `w1 w2 w3 …` until the test
  * sends `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads.
  * `write` calls the write tool once for each following line, which is JSON. `say` answers with the
- * following lines.
+ * following lines, and `stream` streams them with pauses.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -50,6 +50,7 @@ function contentFor(
   const [start, ...lines] = first?.kind === 'text' ? first.text.split('\n') : [];
   const verb = start?.split(/\s/, 1)[0];
   if (verb === 'count') return { write: (writer) => counted(writer, command) };
+  if (verb === 'stream') return { write: (writer) => streamed(writer, lines.join('\n')) };
   if (verb === 'say') return { parts: [lines.join('\n')] };
   if (verb !== 'hostile' && verb !== 'write') return undefined;
   if (items.length > at + 1) return { parts: ['That was all of it.'] };
@@ -60,6 +61,17 @@ function contentFor(
 
 const hostilePath = '"><img src=x onerror=globalThis.ran=1>\u202E';
 const allPayloads = () => hostilePayloads.map(({ text }) => text).join('\n\n');
+
+/** Streams a text in pieces of a few characters, with pauses. */
+function* streamed(writer: DeltaWriter, source: string): Generator<void> {
+  const text = writer.text();
+  for (const piece of source.match(/[\s\S]{1,7}/g) ?? []) {
+    text.append(piece);
+    yield;
+  }
+  text.commit();
+  yield;
+}
 
 /** Maximum number of words. It stops the model if a test never sends `enough`. */
 const maxCount = 100_000;

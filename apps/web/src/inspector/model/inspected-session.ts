@@ -1,7 +1,8 @@
-import type { Client, Clock } from '@millrace/client';
+import type { Client, Clock, TaskHandle, TaskOutline } from '@millrace/client';
 import { sessionId } from '@millrace/core';
-import { useMemo, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { pageClock } from '../../design/time.tsx';
+import { countRecords, includes, type LogWindow, wholeRecords, windowFor } from './log-window.ts';
 import { SessionModel } from './session-model.ts';
 import { type RecordsStatus, SessionReader } from './session-reader.ts';
 
@@ -15,28 +16,44 @@ export interface InspectedState {
   readonly status: RecordsStatus;
   /** The offset up to which all records were read. */
   readonly through: number;
+  /** The outline of the whole log. Undefined until it was read. */
+  readonly outline: TaskOutline | undefined;
+  /** True if the model has only a part of the records, because the session is long. */
+  readonly isPart: boolean;
 }
 
 interface InspectedSessionOptions {
   readonly client: Client;
   readonly taskId: string;
   readonly clock: Clock;
+  /** The offset that is shown first. Undefined means the current state. */
+  readonly at?: number | undefined;
 }
 
+/** How often a long session is checked for new records. */
+const pollMs = 2000;
+
+/** How many requests the first outline of a very long log may need. */
+const maxOutlineReads = 200;
+
 /**
- * Reads a session's records while it has listeners. It reads all existing records first, and then
- * new ones.
+ * Reads a session's records while it has listeners: all of a short session, and a window of a long
+ * one. New records are read as they arrive.
  */
-class InspectedSession {
+export class InspectedSession {
   readonly #options: InspectedSessionOptions;
   readonly #listeners = new Set<() => void>();
   #records: SessionReader | undefined;
   #stopFollowing: () => void = () => {};
   #now: InspectedState;
+  #at: number | undefined;
+  #window: LogWindow | undefined;
+  #stopped = new AbortController();
 
   constructor(options: InspectedSessionOptions) {
     this.#options = options;
-    this.#now = this.#emptyState();
+    this.#at = options.at;
+    this.#now = this.#emptyState(undefined);
   }
 
   readonly now = (): InspectedState => this.#now;
@@ -50,36 +67,118 @@ class InspectedSession {
     };
   };
 
-  retry(): void {
-    this.#records?.retry();
+  /** Shows an offset. If the window does not include it, another window is read. */
+  show(at: number | undefined): void {
+    this.#at = at;
+    const { outline } = this.#now;
+    if (outline === undefined || this.#window === undefined) return;
+    if (!this.#now.isPart || includes(this.#window, at)) return this.#readAhead();
+    this.#openWindow(outline);
   }
 
-  #emptyState(): InspectedState {
-    const model = new SessionModel(sessionId(this.#options.taskId));
-    return { model, count: 0, status: { state: 'loading' }, through: 0 };
+  retry(): void {
+    if (this.#records === undefined) return this.#start();
+    this.#records.retry();
+  }
+
+  get #task(): TaskHandle {
+    return this.#options.client.task(this.#options.taskId);
+  }
+
+  #emptyState(outline: TaskOutline | undefined): InspectedState {
+    const { after = 0, isRunStart = true } = this.#window ?? {};
+    const model = new SessionModel(sessionId(this.#options.taskId), { after, isRunStart });
+    const isPart = outline !== undefined && countRecords(outline) > wholeRecords;
+    return { model, count: 0, status: { state: 'loading' }, through: after, outline, isPart };
   }
 
   #start(): void {
-    const { client, taskId, clock } = this.#options;
-    const task = client.task(taskId);
-    this.#now = this.#emptyState();
+    this.#stopped.abort();
+    const stopped = new AbortController();
+    this.#stopped = stopped;
+    this.#window = undefined;
+    this.#change(this.#emptyState(undefined));
+    void this.#readOutline(stopped.signal).then(
+      (outline) => {
+        if (stopped.signal.aborted) return;
+        this.#openWindow(outline);
+        this.#follow();
+      },
+      (error: unknown) => {
+        if (stopped.signal.aborted) return;
+        this.#change({ ...this.#now, status: { state: 'failed', error } });
+      },
+    );
+  }
+
+  async #readOutline(signal: AbortSignal): Promise<TaskOutline> {
+    for (let reads = 1; ; reads++) {
+      const outline = await this.#task.outline({ signal });
+      if (outline.is_whole || reads >= maxOutlineReads) return outline;
+    }
+  }
+
+  #openWindow(outline: TaskOutline): void {
+    this.#records?.stop();
+    const window = windowFor(outline, this.#at);
+    this.#window = window;
+    this.#change(this.#emptyState(outline));
+    const task = this.#task;
     const records = new SessionReader({
-      ...{ read: (from, options) => task.records(from, options), clock },
+      ...{ read: (from, options) => task.records(from, options), clock: this.#options.clock },
+      ...{ after: window.after, until: window.until },
       onRecords: (page) => this.#now.model.add(page),
-      onReset: () => this.#change(this.#emptyState()),
+      onReset: () => this.#change(this.#emptyState(this.#now.outline)),
       onChange: () => {
         const { model } = this.#now;
         const { status, through } = records;
-        this.#change({ model, count: model.records.length, status, through });
+        this.#change({ ...this.#now, count: model.records.length, status, through });
       },
     });
     this.#records = records;
-    // The task handle reports that there are new records. The records are then read from the log.
-    this.#stopFollowing = task.subscribe(() => records.setKnownEnd(task.snapshot().state.through));
     records.start();
   }
 
+  /** Reads on if the selected record is near the end of the window. */
+  #readAhead(): void {
+    const { outline, isPart, through } = this.#now;
+    const at = this.#at;
+    if (!isPart || outline === undefined || at === undefined || through - at > 500) return;
+    const next = outline.segments.find((segment) => segment.after >= through);
+    const window = this.#window;
+    if (next === undefined || window?.until === undefined) return;
+    this.#window = { ...window, until: Math.max(window.until, next.through) };
+    this.#records?.readUntil(next.through);
+  }
+
+  /**
+   * Follows the session. The stream of a short session reports new records at once. The stream of a
+   * long session would send its whole transcript, so its end is polled.
+   */
+  #follow(): void {
+    this.#stopFollowing();
+    const task = this.#task;
+    if (!this.#now.isPart) {
+      this.#stopFollowing = task.subscribe(() =>
+        this.#records?.setKnownEnd(task.snapshot().state.through),
+      );
+      return;
+    }
+    const { signal } = this.#stopped;
+    const poll = async () => {
+      const outline = await task.outline({ signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      if (outline !== undefined && outline.through !== this.#now.outline?.through) {
+        this.#change({ ...this.#now, outline });
+        this.#records?.setKnownEnd(outline.through);
+      }
+      this.#stopFollowing = this.#options.clock.after(pollMs, () => void poll());
+    };
+    this.#stopFollowing = this.#options.clock.after(pollMs, () => void poll());
+  }
+
   #stop(): void {
+    this.#stopped.abort();
     this.#stopFollowing();
     this.#records?.stop();
     this.#records = undefined;
@@ -92,17 +191,20 @@ class InspectedSession {
 }
 
 /**
- * Returns the session's records while the component is mounted, and a function that retries after a
- * failure.
+ * Returns the session's records around an offset while the component is mounted, and a function
+ * that retries after a failure.
  */
 export function useInspectedSession(
   client: Client,
   taskId: string,
+  at: number | undefined,
 ): readonly [InspectedState, () => void] {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `at` is only where the session opens
   const session = useMemo(
-    () => new InspectedSession({ client, taskId, clock: pageClock }),
+    () => new InspectedSession({ client, taskId, clock: pageClock, at }),
     [client, taskId],
   );
   const now = useSyncExternalStore(session.subscribe, session.now);
+  useEffect(() => session.show(at), [session, at]);
   return [now, () => session.retry()];
 }

@@ -1,4 +1,5 @@
-import { addDecimals, type Delta, type LogRecord, type Stop, type Usage } from '@millrace/core';
+import { addDecimals, type LogRecord, type Stop, type Usage } from '@millrace/core';
+import { isContent } from '@millrace/core/spans';
 
 /** The measurements of one attempt at a model request. */
 interface AttemptMetrics {
@@ -181,17 +182,4 @@ function costs(attempts: readonly AttemptMetrics[]): Pick<Series, 'cost' | 'curr
 
 function rounded(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
-}
-
-/** Returns true if the delta contains content. A `begin` delta contains no content, only a name. */
-export function isContent(delta: Delta | undefined): boolean {
-  switch (delta?.type) {
-    case 'append_text':
-    case 'append_bytes':
-    case 'replace_structured':
-    case 'commit_part':
-      return true;
-    default:
-      return false;
-  }
 }

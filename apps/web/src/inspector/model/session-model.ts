@@ -1,4 +1,5 @@
 import {
+  cutSequence,
   emptyState,
   type FactRecord,
   type Folded,
@@ -7,21 +8,35 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
+import { SpanFold } from '@millrace/core/spans';
 import { MetricsCollector } from './metrics.ts';
 import { partitionPoint } from './record-index.ts';
 import { TimeAxis } from './time-axis.ts';
-import { Waterfall } from './waterfall.ts';
 
-/** The data that the inspector shows, computed from the records of a session. */
+interface SessionModelOptions {
+  /** The offset after which the records start. Default: 0, the start of the log. */
+  readonly after?: number;
+  /** False if something was open before the first record. Default: true. */
+  readonly isRunStart?: boolean;
+}
+
+/** The data that the inspector shows, computed from the records of a session or of a part of it. */
 export class SessionModel {
+  /** The offset after which the records start. */
+  readonly after: number;
+  /** True if the state of the session can be computed: nothing was open before the first record. */
+  readonly hasStates: boolean;
   readonly checkpoints: Checkpoints;
   readonly axis = new TimeAxis();
-  readonly waterfall = new Waterfall();
+  readonly spans: SpanFold;
   readonly metrics = new MetricsCollector();
   readonly #facts: FactRecord[] = [];
 
-  constructor(session: SessionId) {
-    this.checkpoints = new Checkpoints(session);
+  constructor(session: SessionId, { after = 0, isRunStart = true }: SessionModelOptions = {}) {
+    this.after = after;
+    this.hasStates = isRunStart;
+    this.checkpoints = new Checkpoints(session, { after });
+    this.spans = new SpanFold({ after });
   }
 
   get records(): readonly LogRecord[] {
@@ -38,13 +53,18 @@ export class SessionModel {
       this.checkpoints.add(record);
       if (record.fact !== undefined) this.#facts.push(record);
       this.axis.add(record.time);
-      this.waterfall.add(record);
+      this.spans.add(record);
       this.metrics.add(record);
     }
   }
 }
 
 interface CheckpointOptions {
+  /**
+   * The offset after which the records start. The states then lack the items of earlier records.
+   * Default: 0.
+   */
+  readonly after?: number;
   /**
    * The number of records between two stored states. It limits the time to compute an earlier
    * state. Default: 256.
@@ -68,10 +88,17 @@ export class Checkpoints {
   /** The state that was requested last. The next request is usually for a slightly later state. */
   #last: { readonly count: number; readonly state: FoldState };
 
-  constructor(session: SessionId, { interval = 256, fold = foldBatch }: CheckpointOptions = {}) {
+  constructor(
+    session: SessionId,
+    { after = 0, interval = 256, fold = foldBatch }: CheckpointOptions = {},
+  ) {
     this.#interval = interval;
     this.#fold = fold;
-    this.#head = emptyState(session);
+    const empty = emptyState(session);
+    this.#head =
+      after === 0
+        ? empty
+        : { ...empty, through: after, items: cutSequence(), usage: cutSequence() };
     this.#states = [this.#head];
     this.#last = { count: 0, state: this.#head };
   }

@@ -1,8 +1,14 @@
 import type { Clock } from '@millrace/client';
 import type { Batch, LogRecord } from '@millrace/core';
 
+interface ReadOptions {
+  readonly signal: AbortSignal;
+  /** The maximum number of records. Undefined: as many as the server sends. */
+  readonly limit: number | undefined;
+}
+
 /** Reads a page of records after an offset. */
-type ReadRecords = (from: number, options: { readonly signal: AbortSignal }) => Promise<Batch>;
+type ReadRecords = (from: number, options: ReadOptions) => Promise<Batch>;
 
 export interface SessionReaderOptions {
   readonly read: ReadRecords;
@@ -11,6 +17,10 @@ export interface SessionReaderOptions {
   /** Called when shown records have changed, so that the log must be read again from the start. */
   readonly onReset: () => void;
   readonly onChange: () => void;
+  /** The offset after which the records are read. Default: 0. */
+  readonly after?: number;
+  /** The offset up to which records are read. Default: to the end, also as the log grows. */
+  readonly until?: number | undefined;
   /** Maximum number of records. It limits the memory of the page. Default: 200,000. */
   readonly maxRecords?: number;
   /** Maximum approximate length of all texts. Default: 64 Mi characters. */
@@ -26,15 +36,20 @@ export type RecordsStatus =
 /** Minimum pause between two reads of a growing log. */
 const pauseMs = 200;
 
-/** Reads all records of a session and continues as the log grows, up to the limits. */
+/**
+ * Reads the records of a session, or of a window of it, and continues as the log grows, up to the
+ * limits.
+ */
 export class SessionReader {
   readonly #options: SessionReaderOptions;
   readonly #maxRecords: number;
   readonly #maxLength: number;
   readonly #stopped = new AbortController();
   status: RecordsStatus = { state: 'loading' };
-  through = 0;
+  through: number;
   count = 0;
+  /** The offset up to which records are read. */
+  #until: number;
   #length = 0;
   /** The last offset that the server is known to have. */
   #knownThrough = 0;
@@ -47,6 +62,8 @@ export class SessionReader {
 
   constructor(options: SessionReaderOptions) {
     this.#options = options;
+    this.through = options.after ?? 0;
+    this.#until = options.until ?? Number.POSITIVE_INFINITY;
     this.#maxRecords = options.maxRecords ?? 200_000;
     this.#maxLength = options.maxLength ?? 2 ** 26;
   }
@@ -62,7 +79,18 @@ export class SessionReader {
   /** Reports that the log contains at least this offset. */
   setKnownEnd(through: number): void {
     this.#knownThrough = Math.max(this.#knownThrough, through);
-    if (this.#knownThrough > this.through) this.#startReading();
+    if (this.#hasMore()) this.#startReading();
+  }
+
+  /** Continues to read up to an offset. */
+  readUntil(until: number): void {
+    this.#until = Math.max(this.#until, until);
+    this.#knownThrough = Math.max(this.#knownThrough, until);
+    if (this.#hasMore()) this.#startReading();
+  }
+
+  #hasMore(): boolean {
+    return Math.min(this.#knownThrough, this.#until) > this.through;
   }
 
   /** Reads again after a failure. */
@@ -75,7 +103,7 @@ export class SessionReader {
     this.#isBusy = true;
     void this.#readAll().finally(() => {
       this.#isBusy = false;
-      if (this.status.state === 'current' && this.#knownThrough > this.through) this.#readLater();
+      if (this.status.state === 'current' && this.#hasMore()) this.#readLater();
     });
   }
 
@@ -88,7 +116,8 @@ export class SessionReader {
     if (!this.#wasCurrent) this.#setStatus({ state: 'loading' });
     try {
       while (!signal.aborted) {
-        const batch = await this.#options.read(this.through, { signal });
+        const limit = limitFor(this.#until - this.through);
+        const batch = await this.#options.read(this.through, { signal, limit });
         if (signal.aborted) return;
         if (batch.through <= this.through) {
           this.#wasCurrent = true;
@@ -97,6 +126,7 @@ export class SessionReader {
           return this.#setStatus({ state: 'current' });
         }
         if (!this.#accept(batch)) return this.#setStatus({ state: 'full' });
+        if (this.through >= this.#until) return this.#setStatus({ state: 'current' });
       }
     } catch (error) {
       if (!signal.aborted) this.#setStatus({ state: 'failed', error });
@@ -122,7 +152,7 @@ export class SessionReader {
   }
 
   #reset(): void {
-    this.through = 0;
+    this.through = this.#options.after ?? 0;
     this.count = 0;
     this.#length = 0;
     this.#wasCurrent = false;
@@ -133,6 +163,14 @@ export class SessionReader {
     this.status = status;
     this.#options.onChange();
   }
+}
+
+/** The most records that a server sends as one page. */
+const maxLimit = 10_000;
+
+/** Returns how many records to ask for, so that the page ends where the window ends. */
+function limitFor(records: number): number | undefined {
+  return records > maxLimit ? undefined : records;
 }
 
 function roughLength({ delta, fact }: LogRecord): number {

@@ -31,49 +31,64 @@ function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean
 }
 
 /** Returns the moment as text, for example "record 120 of 480, 12.4 s". */
-export function momentText({ records, axis }: SessionModel, index: number): string {
+export function momentText({ records, axis, after }: SessionModel, index: number): string {
   if (records.length === 0) return 'no records';
   const time = axis.times[index] ?? axis.start;
+  if (after > 0) return `record ${records[index]?.offset ?? after}`;
   return `record ${index + 1} of ${records.length}, ${duration(time - axis.start)}`;
 }
 
+/** The state of a session at a moment, and the facts up to the same record. */
+export interface Moment {
+  readonly state: FoldState;
+  readonly facts: readonly FactRecord[];
+}
+
 /**
- * Called each time the user selects a moment. An undefined `at` means the current state. The facts
- * end at the same record as the state.
+ * Called each time the user selects a moment. An undefined `at` means the current state. `moment` is
+ * undefined while its records are read, or if they do not allow to compute the state.
  */
-export type OnMoment = (
-  at: number | undefined,
-  state: FoldState,
-  facts: readonly FactRecord[],
-) => void;
+export type OnMoment = (at: number | undefined, moment: Moment | undefined) => void;
 
 /** Returns the index of the selected record and functions to select another one. */
 export function useMoment(
-  { model, count }: InspectedState,
+  { model, count, isPart }: InspectedState,
   at: number | undefined,
   onMoment: OnMoment,
 ) {
-  const reported = useRef<number | undefined>(undefined);
+  const reported = useRef<{ readonly model: SessionModel; readonly at: number } | undefined>(
+    undefined,
+  );
   const callback = useRef(onMoment);
   callback.current = onMoment;
+  const last = model.records[count - 1]?.offset ?? 0;
   const goTo = useCallback(
     (offset: number | undefined) => {
-      reported.current = offset;
-      const { checkpoints } = model;
-      const state = offset === undefined ? checkpoints.head : checkpoints.stateAt(offset);
-      callback.current(offset, state, model.factsUpTo(state.through));
+      const end = model.records.at(-1)?.offset ?? 0;
+      const isRead = offset === undefined ? !isPart : offset > model.after && offset <= end;
+      const isKnown = model.hasStates && isRead;
+      reported.current = offset === undefined || !isRead ? undefined : { model, at: offset };
+      callback.current(offset, isKnown ? momentAt(model, offset) : undefined);
     },
-    [model],
+    [model, isPart],
   );
   const goToIndex = useCallback(
     (index: number) => goTo(model.records[Math.max(0, index)]?.offset),
     [goTo, model],
   );
   // If a link or the browser history has set `at`, the caller has no state for it yet.
-  const isReached = at !== undefined && (model.records[count - 1]?.offset ?? 0) >= at;
+  const isReached = at !== undefined && at > model.after && last >= at;
   useEffect(() => {
-    if (isReached && reported.current !== at) goTo(at);
+    const isNew = reported.current?.at !== at || reported.current?.model !== model;
+    if (isReached && isNew) goTo(at);
     if (at === undefined) reported.current = undefined;
-  }, [at, isReached, goTo]);
+  }, [at, isReached, goTo, model]);
   return { index: indexOfMoment(model.records, at), goTo, goToIndex };
+}
+
+/** Returns the state and the facts at an offset. Undefined means after all records. */
+export function momentAt(model: SessionModel, at: number | undefined): Moment {
+  const { checkpoints } = model;
+  const state = at === undefined ? checkpoints.head : checkpoints.stateAt(at);
+  return { state, facts: model.factsUpTo(state.through) };
 }

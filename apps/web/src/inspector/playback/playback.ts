@@ -3,9 +3,9 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { pageClock } from '../../design/time.tsx';
 import type { SessionModel } from '../model/session-model.ts';
 
-export type Speed = 0.5 | 1 | 4 | 20 | 'at once';
+export type Speed = 0.1 | 0.5 | 1 | 4 | 20 | 100 | 'at once';
 
-export const speeds: readonly Speed[] = [0.5, 1, 4, 20, 'at once'];
+export const speeds: readonly Speed[] = [0.1, 0.5, 1, 4, 20, 100, 'at once'];
 
 /** The records to play, with their positions in time. The recording may grow during playback. */
 interface Recording {

@@ -1,113 +1,120 @@
-import { type PointerEvent, useMemo, useRef } from 'react';
-import type { SessionModel } from '../model/session-model.ts';
-import type { TimeWindow } from '../timeline/zoom.ts';
-import { momentText } from './moment.ts';
+import { type PointerEvent, useMemo, useRef, useState } from 'react';
+import type { ComparedMoments } from '../compare/compare-view.tsx';
+import type { Track, TrackMark } from './track.ts';
 
 interface ScrubberProps {
-  readonly model: SessionModel;
-  readonly count: number;
-  readonly index: number;
-  readonly shortenPauses: boolean;
-  /** The range that the timeline below shows. */
-  readonly window: TimeWindow;
-  readonly onIndex: (index: number) => void;
+  readonly track: Track;
+  /** The offset of the selected record. */
+  readonly offset: number;
+  /** The number of the last record. It is 0 while there is none. */
+  readonly last: number;
+  readonly text: string;
+  readonly moments: ComparedMoments;
+  /** Returns the first words of a turn, for the preview. */
+  readonly preview: (mark: TrackMark) => string | undefined;
+  readonly onOffset: (offset: number) => void;
 }
 
-const buckets = 160;
-
-/** A slider over the whole session. The inspector around it handles the keys. */
-export function Scrubber({ model, count, index, shortenPauses, window, onIndex }: ScrubberProps) {
-  const track = useRef<HTMLDivElement>(null);
-  const { axis } = model;
-  const length = axis.lengthMs(shortenPauses) || 1;
-  const percent = (position: number) => Math.min(100, Math.max(0, (position / length) * 100));
-  const place = percent(axis.position(axis.times[index] ?? axis.start, shortenPauses));
-  const scrub = ({ clientX, buttons, currentTarget, pointerId }: PointerEvent) => {
-    if (buttons !== 1 || count === 0) return;
-    currentTarget.setPointerCapture(pointerId);
-    const box = track.current?.getBoundingClientRect();
-    if (box === undefined) return;
-    const share = Math.min(1, Math.max(0, (clientX - box.left) / box.width));
-    onIndex(axis.indexAt(share * length, shortenPauses));
+/** A slider over the whole session, with its turns. The inspector around it handles the keys. */
+export function Scrubber(props: ScrubberProps) {
+  const { track, offset, last, text, moments, preview, onOffset } = props;
+  const element = useRef<HTMLDivElement>(null);
+  const [hovered, setHovered] = useState<number>();
+  const shareAt = (clientX: number) => {
+    const box = element.current?.getBoundingClientRect();
+    if (box === undefined) return undefined;
+    return Math.min(1, Math.max(0, (clientX - box.left) / box.width));
   };
+  const scrub = ({ clientX, buttons, currentTarget, pointerId }: PointerEvent) => {
+    const share = shareAt(clientX);
+    setHovered(share);
+    if (buttons !== 1 || last === 0 || share === undefined) return;
+    currentTarget.setPointerCapture(pointerId);
+    onOffset(track.offsetAt(share));
+  };
+  const place = `${track.placeOf(offset) * 100}%`;
+  const mark = hovered === undefined ? undefined : markAt(track, hovered);
   return (
-    <div
-      ref={track}
-      className="scrubber"
-      role="slider"
-      tabIndex={0}
-      aria-label="Moment of the session"
-      aria-disabled={count === 0}
-      aria-valuemin={1}
-      aria-valuemax={Math.max(1, count)}
-      aria-valuenow={Math.max(1, index + 1)}
-      aria-valuetext={momentText(model, index)}
-      onPointerDown={scrub}
-      onPointerMove={scrub}
-    >
-      <Density model={model} count={count} shortenPauses={shortenPauses} />
-      {shortenPauses && <Pauses model={model} percent={percent} />}
+    <div className="scrubber-frame">
+      {mark !== undefined && (
+        <ScrubberPreview mark={mark} text={preview(mark)} place={hovered ?? 0} />
+      )}
       <div
-        className="scrubber-window"
-        style={{ left: `${percent(window.from)}%`, right: `${100 - percent(window.to)}%` }}
-      />
-      <div className="scrubber-future" style={{ left: `${place}%` }} />
-      <div className="scrubber-head" style={{ left: `${place}%` }} />
+        ref={element}
+        className="scrubber"
+        role="slider"
+        tabIndex={0}
+        aria-label="Moment of the session"
+        aria-disabled={last === 0}
+        aria-valuemin={1}
+        aria-valuemax={Math.max(1, last)}
+        aria-valuenow={Math.min(Math.max(1, offset), Math.max(1, last))}
+        aria-valuetext={text}
+        onPointerDown={scrub}
+        onPointerMove={scrub}
+        onPointerLeave={() => setHovered(undefined)}
+      >
+        <Density density={track.density} />
+        {track.marks.map(({ offset: at, from, to, hasError }) => (
+          <div
+            key={at}
+            className="scrubber-mark"
+            data-error={hasError || undefined}
+            style={{ left: `${from * 100}%`, width: `${Math.max(0, to - from) * 100}%` }}
+          />
+        ))}
+        <div
+          className="scrubber-window"
+          style={{ left: `${track.shown.from * 100}%`, right: `${(1 - track.shown.to) * 100}%` }}
+        />
+        <div className="scrubber-future" style={{ left: place }} />
+        <div className="scrubber-head" style={{ left: place }} />
+        {(['a', 'b'] as const).map((name) => {
+          const at = moments[name];
+          if (at === undefined) return null;
+          const left = `${track.placeOf(at) * 100}%`;
+          return (
+            <div key={name} className="scrubber-flag" data-moment={name} style={{ left }}>
+              {name.toUpperCase()}
+            </div>
+          );
+        })}
+      </div>
     </div>
   );
 }
 
-function Density({
-  model,
-  count,
-  shortenPauses,
-}: Pick<ScrubberProps, 'model' | 'count' | 'shortenPauses'>) {
-  const path = useMemo(() => {
-    // `count` is a dependency, because the mutable model stays the same object when it changes.
-    const heights = count === 0 ? [] : densityOf(model, buckets, shortenPauses);
-    return heights.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join('');
-  }, [model, count, shortenPauses]);
+function markAt({ marks }: Track, place: number): TrackMark | undefined {
+  return marks.findLast(({ from }) => from <= place);
+}
+
+/** A small picture of a turn: its name and its first words. */
+function ScrubberPreview({
+  mark: { label, hasError },
+  text,
+  place,
+}: {
+  readonly mark: TrackMark;
+  readonly text: string | undefined;
+  readonly place: number;
+}) {
+  const left = `clamp(0px, calc(${place * 100}% - 7rem), calc(100% - 14rem))`;
   return (
-    <svg viewBox={`0 0 ${buckets} 40`} preserveAspectRatio="none" aria-hidden="true">
-      <path d={path} />
-    </svg>
+    <div className="scrubber-preview" aria-hidden="true" style={{ left }}>
+      <b data-error={hasError || undefined}>{label}</b>
+      {text !== undefined && <span>{text}</span>}
+    </div>
   );
 }
 
-function Pauses({
-  model: { axis },
-  percent,
-}: {
-  readonly model: SessionModel;
-  readonly percent: (position: number) => number;
-}) {
-  return axis.pauses.slice(0, 200).map(({ at, ms }) => {
-    const from = percent(axis.position(at, true));
-    const to = percent(axis.position(at + ms, true));
-    return (
-      <div
-        key={at}
-        className="scrubber-pause"
-        style={{ left: `${from}%`, width: `${to - from}%` }}
-      />
-    );
-  });
-}
-
-/** Returns the number of records in each bucket of the axis, scaled to the range 0 to 1. */
-function densityOf(
-  { axis, records }: SessionModel,
-  buckets: number,
-  shortenPauses: boolean,
-): readonly number[] {
-  const counts = new Array<number>(buckets).fill(0);
-  const length = axis.lengthMs(shortenPauses) || 1;
-  for (let index = 0; index < records.length; index++) {
-    const at = axis.position(axis.times[index] ?? 0, shortenPauses) / length;
-    const place = Math.min(buckets - 1, Math.floor(at * buckets));
-    counts[place] = (counts[place] ?? 0) + 1;
-  }
-  const max = counts.reduce((max, count) => Math.max(max, count), 1);
-  // The square root keeps single facts visible next to bursts of tokens.
-  return counts.map((count) => Math.sqrt(count / max));
+function Density({ density }: { readonly density: readonly number[] }) {
+  const path = useMemo(
+    () => density.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join(''),
+    [density],
+  );
+  return (
+    <svg viewBox={`0 0 ${density.length} 40`} preserveAspectRatio="none" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
 }

@@ -1,5 +1,5 @@
 import type { Delta, Fact, LogRecord, Part } from '@millrace/core';
-import { stopText } from '../model/bar.ts';
+import { stopText } from '@millrace/core/spans';
 
 const maxLength = 160;
 
@@ -64,7 +64,7 @@ function describeFact(fact: Fact): string {
     case 'response_started':
       return `${fact.model} of ${fact.provider}`;
     case 'response_finished':
-      return `${stopText(fact)}, ${fact.usage.input} in, ${fact.usage.output} out`;
+      return `${stopText(fact.stop)}, ${fact.usage.input} in, ${fact.usage.output} out`;
     case 'usage_reported':
       return `${fact.usage.input} in, ${fact.usage.output} out`;
     case 'attempt_superseded':
@@ -75,7 +75,7 @@ function describeFact(fact: Fact): string {
       return fact.trace === undefined ? fact.runId : `${fact.runId}, ${fact.trace.traceparent}`;
     case 'run_finished':
     case 'turn_finished':
-      return stopText(fact);
+      return stopText(fact.stop);
     case 'turn_started':
       return '';
     default:

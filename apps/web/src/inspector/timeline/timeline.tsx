@@ -1,41 +1,37 @@
-import { useMemo, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
 import { FitIcon, ZoomInIcon, ZoomOutIcon } from '../inspector-icons.tsx';
-import type { Bar } from '../model/bar.ts';
 import type { SessionModel } from '../model/session-model.ts';
+import { type Split, Splitter } from '../split.tsx';
 import { Charts } from './charts.tsx';
-import { WaterfallView } from './waterfall-view.tsx';
 import { percentIn, type TimeWindow, ticksIn, type Zoom } from './zoom.ts';
 import './timeline.css';
-import { CopyButton } from '../../markdown/copy-button.tsx';
 
 interface TimelineProps {
   readonly model: SessionModel;
   readonly count: number;
   readonly index: number;
-  readonly spans: readonly Bar[];
   readonly zoom: Zoom;
+  readonly split: Split;
   readonly shortenPauses: boolean;
   readonly positionOf: (time: number) => number;
   readonly onOffset: (offset: number) => void;
+  /** The tree. Its bars use the same axis. */
+  readonly children: ReactNode;
 }
 
-/** The charts and the waterfall on one axis. A line marks the selected moment. */
+/** The tree beside the ruler, the charts and the bars on one axis. A line marks the moment. */
 export function Timeline(props: TimelineProps) {
-  const { model, count, index, spans, zoom, shortenPauses, positionOf, onOffset } = props;
-  const [hasCharts, setHasCharts] = useState(true);
-  const { window, setWindow } = zoom;
-  const time = model.axis.times[index] ?? model.axis.start;
-  const now = positionOf(time);
+  const { model, count, index, zoom, split, shortenPauses, positionOf, onOffset } = props;
+  const [hasCharts, setHasCharts] = useState(false);
+  const { window } = zoom;
+  const now = positionOf(model.axis.times[index] ?? model.axis.start);
   const nowPercent = percentIn(window, now);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new records can add bars
-  const bars = useMemo(() => model.waterfall.bars, [model, count]);
-  const shared = { model, count, window, positionOf, onOffset };
   return (
     <section className="timeline" aria-label="Time line">
       <header className="timeline-head">
-        <h3>Time line</h3>
+        <h3>Spans</h3>
         <label className="transport-check">
           <input
             type="checkbox"
@@ -44,21 +40,23 @@ export function Timeline(props: TimelineProps) {
           />
           Charts
         </label>
-        <TraceLabel bars={bars} offset={model.records[index]?.offset ?? 0} />
         <ZoomButtons zoom={zoom} />
       </header>
-      <div className="timeline-body" ref={zoom.ref}>
+      <div
+        className="timeline-body"
+        ref={zoom.ref}
+        style={{ '--tree': `${split.percent}%` } as React.CSSProperties}
+      >
+        <div className="timeline-plot" data-plot="">
+          {shortenPauses && <PauseMarks {...{ window, model, positionOf }} />}
+          {nowPercent >= 0 && nowPercent <= 100 && (
+            <div className="timeline-now" style={{ left: `${nowPercent}%` }} />
+          )}
+        </div>
         <Ruler {...{ window, model, shortenPauses }} />
-        {shortenPauses && <PauseMarks {...{ window, model, positionOf }} />}
-        {hasCharts && <Charts {...shared} now={now} />}
-        <WaterfallView
-          {...shared}
-          {...{ spans, now: time, onWindow: setWindow }}
-          offset={model.records[index]?.offset ?? 0}
-        />
-        {nowPercent >= 0 && nowPercent <= 100 && (
-          <div className="timeline-now" style={{ left: `${nowPercent}%` }} />
-        )}
+        {hasCharts && <Charts {...{ model, count, window, positionOf, onOffset, now }} />}
+        {props.children}
+        <Splitter split={split} label="Width of the tree" />
       </div>
     </section>
   );
@@ -120,19 +118,4 @@ function PauseMarks({ window, model, positionOf }: AxisProps & Pick<TimelineProp
       </div>
     );
   });
-}
-
-/**
- * Shows the trace id of the run at this moment. With this id, a user can find the run in a tracing
- * system.
- */
-function TraceLabel({ bars, offset }: { readonly bars: readonly Bar[]; readonly offset: number }) {
-  const run = bars.findLast((bar) => bar.kind === 'run' && (bar.offset ?? 0) <= offset);
-  if (run?.traceId === undefined) return null;
-  return (
-    <span className="trace-label">
-      Trace <code title={run.traceId}>{run.traceId.slice(0, 8)}…</code>
-      <CopyButton text={run.traceId} label="Copy the trace id" />
-    </span>
-  );
 }

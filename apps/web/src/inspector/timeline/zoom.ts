@@ -9,7 +9,7 @@ export interface Zoom {
   readonly isFullRange: boolean;
   /**
    * The element that receives wheel events. Scrolling with Ctrl zooms, and sideways scrolling moves
-   * the range.
+   * the range. If it has a child with the attribute `data-plot`, the range covers that child.
    */
   readonly ref: RefObject<HTMLDivElement | null>;
 }
@@ -30,7 +30,7 @@ export function useZoom(lengthMs: number, around: number): Zoom {
     setChosen(zoomWindow(window, { factor: by, around: at, lengthMs }));
   const onWheel = (event: WheelEvent) => {
     const { deltaX, deltaY, clientX, ctrlKey, metaKey, shiftKey } = event;
-    const box = ref.current?.getBoundingClientRect();
+    const box = (ref.current?.querySelector('[data-plot]') ?? ref.current)?.getBoundingClientRect();
     if (box === undefined) return;
     const width = window.to - window.from;
     if (ctrlKey || metaKey) {

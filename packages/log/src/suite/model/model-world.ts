@@ -140,8 +140,9 @@ interface ScriptPosition {
 
 /** Returns the info without the fields that may differ between stores. */
 export function comparableInfo(info: SessionInfo): unknown {
-  const { changedAt: _time, incarnation: _random, lease, ...rest } = info;
-  return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
+  const { changedAt: _time, incarnation: _random, lease, epoch, ...rest } = info;
+  const hadDriver = epoch > 0;
+  return { ...rest, hadDriver, lease: lease && [lease.holder, lease.expiresAt] };
 }
 
 /**

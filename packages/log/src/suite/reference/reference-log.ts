@@ -83,7 +83,7 @@ export class ReferenceLog implements Log {
     const opened = known ?? store.make(session);
     const epoch = ++store.epochs;
     const now = store.clock.now();
-    Object.assign(opened, { lease: { holder, epoch, expiresAt: now + leaseMs } });
+    Object.assign(opened, { lease: { holder, epoch, expiresAt: now + leaseMs }, epoch });
     const isDetached = options.isDetached === true;
     const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from, isDetached });
     this.#recheckDrivers(session);

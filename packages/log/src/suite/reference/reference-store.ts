@@ -15,6 +15,8 @@ export interface ReferenceSession {
   through: number;
   isClosed: boolean;
   lease: LeaseInfo | undefined;
+  /** The epoch of the last driver. */
+  epoch: number;
   records: readonly LogRecord[];
   readonly commands: Map<string, number>;
   readonly producers: Map<string, ProducerState>;
@@ -61,7 +63,7 @@ export class ReferenceStore {
   /** Creates a session. */
   make(session: SessionId, origin?: SessionInfo['origin']): ReferenceSession {
     const now = this.clock.now();
-    const none = { isClosed: false, lease: undefined, records: [], through: 0 };
+    const none = { isClosed: false, lease: undefined, epoch: 0, records: [], through: 0 };
     const maps = { commands: new Map(), producers: new Map() };
     const incarnation = `reference${++this.#made}`;
     const made = { session, incarnation, origin, createdAt: now, changedAt: now, ...none, ...maps };
@@ -116,10 +118,10 @@ export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
 
 export function infoOf(found: ReferenceSession): SessionInfo {
   const { session, through, incarnation, createdAt, changedAt } = found;
-  const { isClosed, lease, origin, records } = found;
+  const { isClosed, lease, epoch, origin, records } = found;
   const hasWork = !isClosed && openWork(records).size > 0;
   const times = { createdAt, changedAt };
-  return { session, through, incarnation, ...times, isClosed, hasWork, lease, origin };
+  return { session, through, incarnation, ...times, isClosed, hasWork, lease, epoch, origin };
 }
 
 export function refusal(code: LogErrorCode, place: LogError['place'] = {}): LogError {

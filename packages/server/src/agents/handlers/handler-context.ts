@@ -14,6 +14,7 @@ import type { SpanService } from '../../contract/service.ts';
 import type { AgentInfo, Task } from '../../contract/task.ts';
 import type { JournalTurn, TaskJournal } from '../../contract/task-journal.ts';
 import { messageDrafts } from '../../messages/message-drafts.ts';
+import type { FileStore } from '../../stores/file-store.ts';
 import { putState, stateId } from '../../stores/row-services.ts';
 import { listEvents } from '../../stores/task-events.ts';
 import { messagesOf } from '../../updates/task-messages.ts';
@@ -35,6 +36,7 @@ interface ContextOptions {
     readonly clock: Clock;
     readonly ids: Ids;
     readonly spans: SpanService;
+    readonly files: FileStore;
     readonly exporter?: SpanExporter | undefined;
   };
 }
@@ -51,6 +53,7 @@ export function createContext(options: ContextOptions): HandlerContext {
     messages: messagesFor(options),
     state: stateFor(options),
     events: eventsFor(options),
+    files: { read: (fileId) => services.files.read(task.id, fileId) },
     tracing: createTracing({ taskId: task.id, trace, spans, exporter, clock, makeName }),
     stream: createStreaming(turnContext),
   };

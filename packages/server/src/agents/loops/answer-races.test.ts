@@ -184,6 +184,14 @@ test('21: a command that is repeated after its run starts no run and does not re
   expect(await runsIn(harness, id)).toBe(1);
 });
 
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({}) },
+  execute: async () => 'It is there',
+});
+const call: Part = {
+  ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
+};
+
 test('21: an interrupt that is stored after a run has parked ends the run', async () => {
   const held = Promise.withResolvers<void>();
   const stored = memoryLog();
@@ -196,13 +204,6 @@ test('21: an interrupt that is stored after a run has parked ends the run', asyn
     return stored.submit(session, command, key);
   };
   const log = withMethods(stored, { submit });
-  const look = defineTool({
-    ...{ name: 'look', description: 'Looks', input: z.object({}) },
-    execute: async () => 'It is there',
-  });
-  const call: Part = {
-    ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
-  };
   const gate = Promise.withResolvers<void>();
   const provider = gated([{ content: { parts: [call] } }, 'It is.'], gate.promise);
   const agent = createAgent({
@@ -221,4 +222,26 @@ test('21: an interrupt that is stored after a run has parked ends the run', asyn
   await interrupted;
   await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
   expect((await harness.task(id)).status).toBe('INTERRUPTED');
+});
+
+test('22.7: a stop right after a message ends a session that waits for an approval', async () => {
+  const harness = await createTaskHarness((log) => {
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'It is.']);
+    const agent = createAgent({
+      ...{ provider, log, tools: [look] },
+      ...{ approve: () => 'ask', whileAsking: 'park' },
+    });
+    return [{ type: 'loop', name: 'looper', agent }];
+  });
+  const { tasks } = harness.service;
+  const { id } = await harness.newTask('looper');
+  await (await harness.send('looper', id, 'Is it there?')).messages();
+  await runHandled(harness, id);
+  await tasks.submit(id, { type: 'message', content: userText('Then tell me') }, {});
+  await tasks.change(id, 'interrupt');
+  await runHandled(harness, id);
+  const { records } = await harness.log.read(sessionId(id));
+  const facts = records.flatMap(({ fact }) => fact ?? []);
+  expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
+  expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
 });

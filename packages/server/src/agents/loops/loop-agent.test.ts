@@ -4,6 +4,7 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { digestCacheFor, digestReply } from '../../inspection/task-digest.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
@@ -134,21 +135,24 @@ describe('commands', () => {
     await (await harness.send('looper', id, 'Is it there?')).messages();
     const approval = { type: 'approve', tool_call_id: 'c1', by: 'Ada' } as const;
     const denial = { type: 'deny', tool_call_id: 'c1', by: 'Bob' } as const;
-    // Two answers at once: one of them counts.
+    // Two answers at once: exactly one of them counts, whichever is stored first.
     const both = await Promise.allSettled([
       tasks.submit(id, approval, { key: 'a' }),
       tasks.submit(id, denial, { key: 'b' }),
     ]);
-    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const isAllowed = both[0].status === 'fulfilled';
+    const [first, key] = isAllowed ? ([approval, 'a'] as const) : ([denial, 'b'] as const);
+    const [decision, text] = isAllowed ? ['allow', 'it was allowed'] : ['deny', 'it was denied'];
     await eventually(async () => textsOf(await harness.messages(id)).includes('It is.'));
     await eventually(() => isIdle(harness, id));
     const late = {
-      ...{ code: 'conflict', message: expect.stringContaining('it was allowed by Ada') },
-      details: { decision: 'allow', by: 'Ada' },
+      ...{ code: 'conflict', message: expect.stringContaining(`${text} by ${first.by}`) },
+      details: { decision, by: first.by },
     };
     await expect(tasks.submit(id, denial)).rejects.toMatchObject(late);
     await expect(tasks.submit(id, approval)).rejects.toMatchObject(late);
-    expect(await tasks.submit(id, approval, { key: 'a' })).toMatchObject({ is_repeat: true });
+    expect(await tasks.submit(id, first, { key })).toMatchObject({ is_repeat: true });
     const unknown = { ...approval, tool_call_id: 'c9' };
     await expect(tasks.submit(id, unknown)).rejects.toMatchObject({ code: 'bad_state' });
     expect((await harness.log.info(sessionId(id)))?.hasWork).toBe(false);
@@ -170,6 +174,36 @@ describe('commands', () => {
       ...{ code: 'conflict', message: expect.stringContaining('its run has ended') },
     });
     expect((await harness.task(id)).status).toBe('INTERRUPTED');
+  });
+
+  test('an interrupt of a server that crashed ends the run that waits for approval', async () => {
+    const [stored, rows] = [memoryLog(), memoryRows()];
+    const agents = looping([{ content: { parts: [looks] } }, 'It is.'], {
+      ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+    });
+    const aborted = Promise.withResolvers<void>();
+    // The server crashes after it has stored the abort: the call never returns.
+    const submit: Log['submit'] = async (session, command, key) => {
+      const result = await stored.submit(session, command, key);
+      if (command['type'] !== 'abort') return result;
+      aborted.resolve();
+      return new Promise<never>(() => {});
+    };
+    const log = withMethods(stored, { submit });
+    const crashed = await createTaskHarness(agents, { log, rows, watchMs: 1e9 });
+    const { id } = await crashed.newTask('looper');
+    await (await crashed.send('looper', id, 'Is it there?')).messages();
+    await eventually(async () => (await stored.info(sessionId(id)))?.lease === undefined);
+    // Another server drives the session while the interrupt arrives.
+    const driver = await stored.open(sessionId(id));
+    crashed.service.tasks.change(id, 'interrupt').catch(() => {});
+    await aborted.promise;
+    await driver.release();
+    const next = await createTaskHarness(agents, { log: stored, rows, watchMs: 5 });
+    await eventually(() => isIdle(next, id));
+    expect((await next.task(id)).status).toBe('INTERRUPTED');
+    const approval = next.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1' });
+    await expect(approval).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('interrupting a run that waits for approval ends it without an answer', async () => {

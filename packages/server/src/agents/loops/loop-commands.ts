@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
   type LogRecord,
+  type Part,
   parseJson,
   sessionId,
 } from '@millrace/core';
@@ -32,6 +33,11 @@ export function expectsAnswer({ command }: QueuedCommand): boolean {
   return !silentCommandTypes.has(String(command['type']));
 }
 
+/** Returns whether the command stops the current run. */
+export function isAbort({ command }: QueuedCommand): boolean {
+  return command['type'] === 'abort';
+}
+
 /** Converts a command to the JSON that the agent loop reads from the log. */
 export function toLoopCommand(
   command: Command,
@@ -43,7 +49,7 @@ export function toLoopCommand(
     case 'steer': {
       const when = command.type === 'steer' ? 'steer' : 'follow_up';
       const parts = convertContent(() => contentToParts(command.content));
-      const all = [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
+      const all = withFiles(parts, files);
       const item: Item = { id, kind: 'user', parts: all, ...(metadata && { metadata }) };
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
@@ -80,9 +86,10 @@ export function toLoopCommand(
   }
 }
 
-/** Returns whether a part is an empty text, as in a message that has only files. */
-function isEmptyText(part: Item['parts'][number]): boolean {
-  return part.kind === 'text' && part.text === '';
+/** Returns the parts of a message with its files. If there are files, an empty text is left out. */
+export function withFiles(parts: Item['parts'], files: Item['parts']): Item['parts'] {
+  const isEmptyText = (part: Part) => part.kind === 'text' && part.text === '';
+  return [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
 }
 
 function itemsJson(items: readonly Item[]): JsonValue {

@@ -19,7 +19,7 @@ import type {
   SubmitResult,
 } from '../../contract/service.ts';
 import type { TaskStatus } from '../../contract/task.ts';
-import { type QueuedCommand, traceJson } from '../../journal/journal-state.ts';
+import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
@@ -44,6 +44,7 @@ import {
   consumesMessage,
   currentState,
   expectsAnswer,
+  isAbort,
   loopJournalOptions,
   messageKey,
   silentCommandTypes,
@@ -99,7 +100,7 @@ export class LoopRunner {
     stored: StoredTask,
     agent: LoopAgent,
     content: Content,
-    { key: clientKey, trace }: RequestMetadata = {},
+    { key: clientKey, trace, extras }: RequestMetadata = {},
   ): Promise<Answer> {
     const { log, ids } = this.#options;
     const taskId = stored.task.id;
@@ -114,6 +115,7 @@ export class LoopRunner {
       key,
       more: traceJson(trace),
       onStored,
+      extras,
     });
     const { is_repeat } = await submitted.catch((error: unknown) => {
       this.#waiters.forget(taskId, waiter);
@@ -174,11 +176,14 @@ export class LoopRunner {
     command: Command,
     { key, more, extras, onStored }: SubmitOptions,
   ): Promise<SubmitResult> {
-    const { log, tasks, queues, ids } = this.#options;
+    const { log, tasks, queues, ids, files } = this.#options;
     queues.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');
+    const content = 'content' in command ? command.content : undefined;
+    const uploaded = await files.partsOf(task.id, content);
+    const all = { ...extras, files: [...(extras?.files ?? []), ...uploaded] };
     const isSilent = silentCommandTypes.has(command.type);
-    const json = { ...toLoopCommand(command, ids.item(), extras), ...more };
+    const json = { ...toLoopCommand(command, ids.item(), all), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
     // The repeat of a command that an agent has read has no effect.
@@ -409,10 +414,6 @@ export class LoopRunner {
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
-}
-
-function isAbort({ command }: QueuedCommand): boolean {
-  return command['type'] === 'abort';
 }
 
 /** Returns the error for a command that is on the log although the task's row could not be written. */

@@ -99,9 +99,13 @@ export class TokenStore {
     return stored && this.#isValid(stored) ? stored : undefined;
   }
 
-  /** Returns the tokens that are valid now. Expired tokens are deleted. */
-  async list(): Promise<readonly TokenInfo[]> {
-    const rows = await this.#rows.list('tokens', { limit: 1000 });
+  /**
+   * Returns the tokens that are valid now. With a task, returns only the tokens for this task. Expired
+   * tokens are deleted.
+   */
+  async list(taskId?: string): Promise<readonly TokenInfo[]> {
+    const where = taskId === undefined ? undefined : { task_id: taskId };
+    const rows = await this.#rows.list('tokens', { where, limit: 1000 });
     const valid: TokenInfo[] = [];
     for (const row of rows) {
       const stored = fromTokenRow(row);

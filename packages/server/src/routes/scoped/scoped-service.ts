@@ -2,6 +2,7 @@ import { ServerError } from '../../contract/server-error.ts';
 import type {
   AgentService,
   EventService,
+  FileService,
   Grant,
   MessageService,
   SpanService,
@@ -26,6 +27,7 @@ export function scopedService(service: TaskService, grant: Grant): TaskService {
     states: scopedStates(service.states, rules),
     spans: scopedSpans(service.spans, rules),
     trackers: scopedTrackers(service.trackers, rules),
+    files: scopedFiles(service.files, rules),
   };
 }
 
@@ -111,6 +113,19 @@ function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerSer
     async update(id, body) {
       await findOwn(id);
       return trackers.update(id, body);
+    },
+  };
+}
+
+function scopedFiles(files: FileService, rules: ScopeRules): FileService {
+  return {
+    async upload(taskId, file) {
+      await rules.assertTask(taskId);
+      return files.upload(taskId, file);
+    },
+    async get(taskId, fileId) {
+      await rules.assertTask(taskId);
+      return files.get(taskId, fileId);
     },
   };
 }

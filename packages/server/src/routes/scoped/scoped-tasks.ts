@@ -1,6 +1,6 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
-import { matchesSearch } from '../../stores/task-store.ts';
+import { matchesSearch, placeOf } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
@@ -57,7 +57,8 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       if (scope.kind === 'user') return tasks.list({ ...query, ...owned });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
       const isOfStatus = query.status === undefined || query.status === task.status;
-      const fits = isOfStatus && matchesSearch(task, query.search ?? '');
+      const isInPlace = query.place === undefined || query.place === placeOf(task);
+      const fits = isOfStatus && isInPlace && matchesSearch(task, query.search ?? '');
       return { data: fits ? [task] : [], next: null };
     },
     async update(id, body) {

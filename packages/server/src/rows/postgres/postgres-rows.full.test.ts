@@ -84,6 +84,11 @@ describe('rows in Postgres', () => {
     });
     const shown = await rows.list('tasks', { where: { is_shown: 'yes' } });
     expect(shown.map(({ id }) => id)).toEqual(['task-1', 'task-2']);
+    const recent = await rows.list('tasks', { where: { place: 'recent' } });
+    expect(recent.map(({ id, keys }) => [id, keys['place']])).toEqual([
+      ['task-1', 'recent'],
+      ['task-2', 'recent'],
+    ]);
     const put = client.query(
       `INSERT INTO rows_v1.rows VALUES ('tasks', 'task-1', 9, 0, 0, '{}', '{}')
        ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version`,

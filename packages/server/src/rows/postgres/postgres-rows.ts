@@ -15,7 +15,7 @@ import {
   type Table,
   versionConflict,
 } from '../../contract/rows.ts';
-import { checkEpoch, checkRow, completeQuery } from '../row-query.ts';
+import { checkEpoch, checkRow, completeQuery, nextUpdatedAt } from '../row-query.ts';
 import { claimSql, listSql, migrations } from './schema.ts';
 
 /** Options of `postgresRows`. */
@@ -195,7 +195,7 @@ class PostgresRows implements Rows {
     await this.#checkName(execute, table, id, given['name']);
     const now = this.#clock.now();
     const createdAt = before?.createdAt ?? now;
-    const updatedAt = Math.max(now, before?.updatedAt ?? now);
+    const updatedAt = nextUpdatedAt(before, now, options);
     const times = [createdAt, updatedAt];
     const [stored] = await execute<StoredRow>(
       `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8)

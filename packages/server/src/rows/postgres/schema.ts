@@ -35,6 +35,11 @@ export const migrations: readonly string[] = [
   // therefore cannot write any more.
   `ALTER TABLE rows ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
    ALTER TABLE rows ALTER COLUMN epoch DROP DEFAULT;`,
+  // Lists select tasks by their place: recent, kept or archived. Tasks of earlier versions are recent.
+  `UPDATE rows SET keys = (keys::jsonb || '{"place": "recent"}')::text
+     WHERE tbl = 'tasks' AND keys::jsonb ->> 'is_shown' = 'yes';
+   INSERT INTO row_keys SELECT tbl, id, 'place', 'recent', created_at, updated_at FROM row_keys
+     WHERE tbl = 'tasks' AND key = 'is_shown' AND value = 'yes';`,
 ];
 
 interface Statement {

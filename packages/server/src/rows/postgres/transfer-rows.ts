@@ -1,5 +1,6 @@
 import { PostgresDatabase, postgresTarget, type Query } from '@millrace/log/postgres';
 import type { StoredRow } from '../../contract/rows.ts';
+import { importedKeys } from '../row-query.ts';
 import { migrations } from './schema.ts';
 
 /** The default schema of `postgresRows`. */
@@ -60,10 +61,12 @@ export async function importPostgresRows(
   const database = new PostgresDatabase({ target, migrations, retryMs: 0, maxReaders: 1 });
   try {
     await database.transact(async (execute) => {
-      for (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows) {
+      for (const stored of rows) {
+        const { table, id, version, createdAt, updatedAt, data, epoch } = stored;
+        const parsed = importedKeys(stored);
+        const keys = JSON.stringify(parsed);
         const row = [table, id, version, createdAt, updatedAt, keys, data, epoch];
         await execute(`INSERT INTO ${schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, row);
-        const parsed = JSON.parse(keys) as Record<string, string>;
         const values = [table, id, createdAt, updatedAt];
         await execute(
           `INSERT INTO ${schema}.row_keys

@@ -78,6 +78,11 @@ const migrations: readonly string[] = [
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
   // Writes of runs have an epoch. An earlier version inserts one column less, so it cannot write any more.
   'ALTER TABLE rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0',
+  // Lists select tasks by their place: recent, kept or archived. Tasks of earlier versions are recent.
+  `UPDATE rows SET keys = json_set(keys, '$.place', 'recent')
+     WHERE tbl = 'tasks' AND json_extract(keys, '$.is_shown') = 'yes';
+   INSERT INTO row_keys SELECT tbl, id, 'place', 'recent', created_at, updated_at FROM row_keys
+     WHERE tbl = 'tasks' AND key = 'is_shown' AND value = 'yes';`,
 ];
 
 /** Creates or upgrades the tables. Throws if a later version or another program created the file. */

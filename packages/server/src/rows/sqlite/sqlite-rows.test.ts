@@ -6,9 +6,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import { rowCases } from '../suite/index.ts';
 import { sqliteRows } from './sqlite-rows.ts';
+import { exportSqliteRows, importSqliteRows } from './transfer-rows.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-rows-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+/** Returns a stored row without its keys, which a migration may add to. */
+const withoutKeys = ({ keys: _, ...row }: Readonly<Record<string, unknown>>) => row;
 let files = 0;
 const newPath = () => join(folder, `${files++}.db`);
 
@@ -88,13 +91,40 @@ describe('a file of rows', () => {
     const shown = await rows.list('tasks', { where: { is_shown: 'yes' } });
     expect(shown.map(({ id }) => id)).toEqual(['task-1', 'task-2']);
     const after = earlier.prepare('SELECT * FROM rows ORDER BY tbl, id').all();
-    expect(after).toEqual(before.map((row) => ({ ...row, epoch: 0 })));
+    expect(after.map(withoutKeys)).toEqual(
+      before.map((row) => ({ ...withoutKeys(row), epoch: 0 })),
+    );
     const put = 'INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)';
     expect(() => earlier.prepare(put)).toThrow(/8 columns but 7 values/);
     earlier.close();
     expect(
       (await rows.put('tasks', { id: 'task-1', keys: {}, data: {} }, { epoch: 4 })).epoch,
     ).toBe(4);
+    await rows.close();
+  });
+
+  test.each(['version-1.db', 'version-2.db'])(
+    '22: the tasks of %s are in the recent part of lists',
+    async (name) => {
+      const path = newPath();
+      copyFileSync(new URL(`../../../fixtures/rows/${name}`, import.meta.url), path);
+      const rows = sqliteRows({ path });
+      const recent = await rows.list('tasks', { where: { place: 'recent' } });
+      expect(recent.map(({ id, keys }) => [id, keys['place']])).toEqual([
+        ['task-1', 'recent'],
+        ['task-2', 'recent'],
+      ]);
+      await rows.close();
+    },
+  );
+
+  test('22: a backup of an earlier release is restored with places', async () => {
+    const earlier = new URL('../../../fixtures/rows/version-2.db', import.meta.url).pathname;
+    const path = newPath();
+    importSqliteRows(path, exportSqliteRows(earlier));
+    const rows = sqliteRows({ path });
+    const recent = await rows.list('tasks', { where: { place: 'recent' } });
+    expect(recent.map(({ id }) => id)).toEqual(['task-1', 'task-2']);
     await rows.close();
   });
 

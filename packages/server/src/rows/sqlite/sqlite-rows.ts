@@ -21,6 +21,7 @@ import {
   checkRow,
   completeQuery,
   isClaimed,
+  nextUpdatedAt,
 } from '../row-query.ts';
 import { assertCurrentVersion, openDatabase } from './open-database.ts';
 
@@ -145,7 +146,7 @@ class SqliteRows implements Rows {
     this.#checkName(table, id, keys['name']);
     const now = this.#clock.now();
     const createdAt = before?.createdAt ?? now;
-    const updatedAt = Math.max(now, before?.updatedAt ?? now);
+    const updatedAt = nextUpdatedAt(before, now, options);
     const json = [JSON.stringify(keys), JSON.stringify(data)] as const;
     this.#prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
       ...[table, id, version + 1, createdAt, updatedAt, ...json, own],

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StoredRow } from '../../contract/rows.ts';
+import { importedKeys } from '../row-query.ts';
 import { openDatabase } from './open-database.ts';
 
 const busyTimeoutMs = 5000;
@@ -36,9 +37,11 @@ export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void 
     database.exec('BEGIN IMMEDIATE');
     const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     const putKey = database.prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
-    for (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows) {
-      putRow.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
-      for (const [key, value] of Object.entries(JSON.parse(keys) as Record<string, string>))
+    for (const row of rows) {
+      const { table, id, version, createdAt, updatedAt, data, epoch } = row;
+      const keys = importedKeys(row);
+      putRow.run(table, id, version, createdAt, updatedAt, JSON.stringify(keys), data, epoch);
+      for (const [key, value] of Object.entries(keys))
         putKey.run(table, id, key, value, createdAt, updatedAt);
     }
     database.exec('COMMIT');

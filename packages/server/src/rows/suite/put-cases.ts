@@ -37,6 +37,28 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
+    name: 'a put with `keepUpdatedAt` changes the row, but not its place in a list',
+    async run({ rows, clock }) {
+      const first = await rows.put('tasks', row('a'), { keepUpdatedAt: true });
+      assert.equal(first.updatedAt, clock.time);
+      clock.time += 10;
+      await rows.put('tasks', row('b'));
+      clock.time += 10;
+      const keys = { place: 'kept' };
+      const second = await rows.put('tasks', row('a', { n: 2 }, keys), { keepUpdatedAt: true });
+      assert.deepEqual([second.version, second.updatedAt], [2, first.updatedAt]);
+      const order = { orderBy: 'updatedAt', direction: 'desc' } as const;
+      assert.deepEqual(
+        (await rows.list('tasks', order)).map(({ id }) => id),
+        ['b', 'a'],
+      );
+      assert.deepEqual(
+        (await rows.list('tasks', { ...order, where: keys })).map(({ id }) => id),
+        ['a'],
+      );
+    },
+  },
+  {
     name: 'a put with `ifVersion` changes only that version',
     async run({ rows }) {
       await rows.put('states', row('a', { n: 1 }), { ifVersion: 0 });

@@ -1,13 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
+import { FaultReport } from '../../../../../scripts/chaos/faults.ts';
 import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { TaskHandle } from '../../../../client/src/contract/task-handle.ts';
 import { type Client, createClient } from '../../../../client/src/create-client.ts';
 import { patientMs } from '../../../../core/src/testing/runs.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
-import { problemsOf, readToolRuns } from './cluster-check.ts';
+import { checkTask, checkToolRuns } from './cluster-check.ts';
 import { openClusterStore } from './cluster-store.ts';
-import { faults } from './faults.ts';
+import { faultsOf } from './faults.ts';
 
 interface ClusterChaosOptions {
   readonly kills: number;
@@ -31,7 +32,10 @@ interface ClusterChaosResult {
   readonly records: number;
   readonly charges: number;
   readonly looks: number;
-  readonly problems: readonly string[];
+  /** Messages, answers and tool runs that are lost, doubled, reordered or were never sent. */
+  readonly faults: FaultReport;
+  /** Unexpected events, such as a process that ended by itself. */
+  readonly failures: readonly string[];
 }
 
 const taskCount = 3;
@@ -71,6 +75,7 @@ async function runRounds(
   for (const task of tasks) task.subscribe(() => {});
   const conversation = new Conversation(tasks, viaB, random);
   const counts: Record<string, number> = {};
+  const faults = faultsOf(cluster);
   let killed = 0;
   for (let round = 0; killed < kills; round++) {
     await waitUntilReady(cluster, conversation);
@@ -223,25 +228,23 @@ async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
 
 async function checkOutcome(options: {
   readonly cluster: Cluster;
-  readonly log: Parameters<typeof problemsOf>[0];
+  readonly log: Parameters<typeof checkTask>[0];
   readonly conversation: Conversation;
   readonly counts: Readonly<Record<string, number>>;
 }): Promise<ClusterChaosResult> {
   const { cluster, log, conversation, counts } = options;
-  const problems: string[] = [];
+  const found = new FaultReport();
   let records = 0;
   for (const task of conversation.tasks) {
     const { state } = task.snapshot();
     const sent = conversation.sent.get(task.id) ?? [];
-    problems.push(...(await problemsOf(log, { id: task.id, transcript: task.transcript, sent })));
+    found.addAll(await checkTask(log, { id: task.id, transcript: task.transcript, sent }));
     records += state.through;
   }
   const { a, b, worker } = cluster;
-  const done = readToolRuns(cluster.doneFile);
-  problems.push(
-    ...done.problems,
-    ...[a, b, worker].flatMap(({ unexpectedExits }) => unexpectedExits),
-  );
-  const { charges, looks } = done;
-  return { counts, messages: conversation.messages, records, charges, looks, problems };
+  const { charges, looks, report } = checkToolRuns(cluster.doneFile);
+  found.addAll(report);
+  const failures = [a, b, worker].flatMap(({ unexpectedExits }) => unexpectedExits);
+  const numbers = { messages: conversation.messages, records, charges, looks };
+  return { counts, ...numbers, faults: found, failures };
 }

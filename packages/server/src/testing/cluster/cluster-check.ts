@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { type Item, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
+import { FaultReport } from '../../../../../scripts/chaos/faults.ts';
 import { expectedBegin, expectedEnd, textOf } from './cluster-agent.ts';
 
 /** The final transcript of a task in a client, and the messages that were sent. */
@@ -11,47 +12,63 @@ interface ClientView {
   readonly sent: readonly string[];
 }
 
-/**
- * Compares the client's transcript with the log. Returns a list of problems, which is empty if they agree.
- */
-export async function problemsOf(log: Log, { id, transcript: seen, sent }: ClientView) {
+/** Compares the client's transcript, and the messages that were sent, with the log. */
+export async function checkTask(log: Log, view: ClientView): Promise<FaultReport> {
+  const { id, sent } = view;
+  const report = new FaultReport();
   const stored = transcript(await snapshot(log, sessionId(id)));
-  const problems: string[] = [];
-  if (!isDeepStrictEqual(toPlainJson(seen), toPlainJson(stored)))
-    problems.push(`Task ${id}: the client's transcript differs from the log`);
+  if (!isDeepStrictEqual(toPlainJson(view.transcript), toPlainJson(stored)))
+    report.add('gaps', `Task ${id}: the client's transcript differs from the log`);
   const received = stored.filter(({ kind }) => kind === 'user').map(textOf);
-  if (!isDeepStrictEqual([...received].sort(), [...sent].sort()))
-    problems.push(
-      `Task ${id}: ${sent.length} messages were sent, and it received ${received.join(', ')}`,
-    );
+  compareTexts(report, `Task ${id}: message`, sent, received);
   const answers = stored.filter(({ kind }) => kind === 'assistant').map(textOf);
-  for (const message of sent)
-    for (const words of [expectedBegin(message), expectedEnd(message)]) {
-      const times = answers.filter((text) => text === words).length;
-      if (times !== 1) problems.push(`Task ${id}: ${times} answers "${words.slice(0, 20)} …"`);
-    }
-  const rest = answers.filter((text) => !/^(Begin|End) [^:]+: (w\d+ ?)+\.$/.test(text));
-  if (rest.length > 0) problems.push(`Task ${id}: unexpected answers ${JSON.stringify(rest)}`);
-  return problems;
+  const expected = sent.flatMap((message) => [expectedBegin(message), expectedEnd(message)]);
+  compareTexts(report, `Task ${id}: answer`, expected, answers);
+  return report;
+}
+
+/** Reports each text that is missing, occurs too often, is out of order, or was not expected. */
+function compareTexts(
+  report: FaultReport,
+  what: string,
+  expected: readonly string[],
+  actual: readonly string[],
+): void {
+  const shortened = (text: string) => JSON.stringify(text.slice(0, 40));
+  for (const text of new Set([...expected, ...actual])) {
+    const isText = (other: string) => other === text;
+    const [wanted, found] = [expected.filter(isText).length, actual.filter(isText).length];
+    const problem = `${what} ${shortened(text)} occurs ${found} times instead of ${wanted}`;
+    if (wanted === 0) report.add('invented', problem);
+    else if (found < wanted) report.add('lost', problem);
+    else if (found > wanted) report.add('doubled', problem);
+  }
+  const known = new Set(expected);
+  const inOrder = [...new Set(actual)].filter((text) => known.has(text));
+  const present = new Set(inOrder);
+  const wantedOrder = [...known].filter((text) => present.has(text));
+  const at = inOrder.findIndex((text, index) => text !== wantedOrder[index]);
+  if (at >= 0)
+    report.add('reordered', `${what} ${shortened(inOrder[at] ?? '')} is at the wrong place`);
 }
 
 const toPlainJson = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
 
 /**
- * Counts the executions of tools. It is a problem if a tool with `afterCrash: 'fail'` ran twice for one
- * call.
+ * Counts the executions of tools. An execution is doubled if a tool with `afterCrash: 'fail'` ran twice
+ * for one message.
  */
-export function readToolRuns(file: string): {
+export function checkToolRuns(file: string): {
   readonly charges: number;
   readonly looks: number;
-  readonly problems: readonly string[];
+  readonly report: FaultReport;
 } {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   const charged = lines.flatMap((line) => /^charge \S+ (.*)$/.exec(line)?.[1] ?? []);
-  const twice = charged.filter((answers, index) => charged.indexOf(answers) !== index);
-  return {
-    charges: charged.length,
-    looks: lines.length - charged.length,
-    problems: twice.map((answers) => `A tool with afterCrash 'fail' ran twice for ${answers}`),
-  };
+  const report = new FaultReport();
+  charged.forEach((message, index) => {
+    if (charged.indexOf(message) !== index)
+      report.add('doubled', `A tool with afterCrash 'fail' ran twice for ${message}`);
+  });
+  return { charges: charged.length, looks: lines.length - charged.length, report };
 }

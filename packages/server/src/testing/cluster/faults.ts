@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
+import type { TestPgBouncer } from '../../../../log/src/testing/start-pgbouncer.ts';
 import type { Cluster, ClusterMember } from './cluster.ts';
 import { clusterLeaseMs } from './cluster-store.ts';
 
@@ -37,8 +38,18 @@ async function restartPostgres(
   }
 }
 
+/** Returns the faults of a cluster. Without PgBouncer, there is no fault that restarts it. */
+export function faultsOf({ pooler }: Pick<Cluster, 'pooler'>): readonly Fault[] {
+  return pooler === undefined ? faults : [...faults, restartOf(pooler)];
+}
+
+const restartOf = (pooler: Pick<TestPgBouncer, 'restart'>): Fault => ({
+  ...{ name: 'restart PgBouncer', isKill: false },
+  inject: () => pooler.restart(),
+});
+
 /** The faults. The test uses them one after another, so that each occurs equally often. */
-export const faults: readonly Fault[] = [
+const faults: readonly Fault[] = [
   killFault('server A', ({ a }) => a),
   killFault('server B', ({ b }) => b),
   {
@@ -98,9 +109,5 @@ export const faults: readonly Fault[] = [
       await setTimeout(clusterLeaseMs + 3000 * random.next());
       member.resume();
     },
-  },
-  {
-    ...{ name: 'restart PgBouncer', isKill: false },
-    inject: async ({ pooler }) => pooler?.restart(),
   },
 ];

@@ -179,5 +179,6 @@ export function fakeService({
       update: async (id) => find(spans, id),
     },
     trackers: { get: notFound, list: async () => singlePage([]), update: notFound },
+    files: { upload: notFound, get: notFound },
   };
 }

@@ -33,6 +33,19 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'lease: info shows the epoch of the last driver after its release',
+    async run({ log }) {
+      await log.submit(session, { type: 'wait' }, 'k');
+      assert.equal((await log.info(session))?.epoch, 0);
+      const first = await log.open(session);
+      await first.release();
+      assert.equal((await log.info(session))?.epoch, first.epoch);
+      const second = await log.open(session);
+      assert.equal((await log.info(session))?.epoch, second.epoch);
+      assert.ok(second.epoch > first.epoch);
+    },
+  },
+  {
     name: 'lease: info shows the holder and the expiry',
     async run({ log, clock }) {
       const { epoch } = await open(log, 'ada');

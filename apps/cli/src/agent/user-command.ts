@@ -1,0 +1,39 @@
+import type { ToolContext, ToolExecution } from '@millrace/agent';
+import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
+import { bashTool, type Workspace } from '@millrace/tools';
+import type { BuildOptions } from '../contract/agent.ts';
+
+interface UserCommandOptions extends Pick<BuildOptions, 'config' | 'log'> {
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+}
+
+/** The time limit of a command. It is long, because the user can stop the command with Esc. */
+const timeoutMs = 600_000;
+
+/**
+ * Runs a command of the user. It needs no approval and no sandbox, because the user typed it, as in a
+ * shell. Its output goes to the model, so it gets the environment of the agent's commands, without
+ * keys, and keys in its output are masked.
+ */
+export async function runUserCommand(
+  command: string,
+  { config, log, workspace, signal }: UserCommandOptions,
+): Promise<string> {
+  const { env: allow, maskSecrets } = config.commands ?? {};
+  const tool = bashTool({ workspace, timeoutMs, env: { allow }, maskSecrets, maxKeptBytes: 0 });
+  const context: ToolContext = {
+    ...{ signal, context: undefined, child: undefined, blobs: log.blobs, update: () => {} },
+    ...{ session: sessionId('user'), runId: runId('user'), turn: 0, idempotencyKey: 'user' },
+    ...{ toolCallId: toolCallId('user'), executionId: executionId('user') },
+  };
+  return outputText(tool.execute({ command }, context));
+}
+
+async function outputText(execution: ToolExecution): Promise<string> {
+  if (Symbol.asyncIterator in execution) throw new TypeError('The tool bash yields no updates');
+  const returned = await execution;
+  if (typeof returned === 'string') return returned;
+  const isOutput = typeof returned === 'object' && returned !== null && 'output' in returned;
+  return isOutput ? String((returned.output as { readonly text: string }).text) : '';
+}

@@ -1,0 +1,91 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sessionId, transcript } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { expect, test } from 'vitest';
+import { picturePaths } from '../input/attachments/mentioned-pictures.ts';
+import { runPrint } from '../testing/run-print.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { keys, TestChat } from '../testing/test-chat.ts';
+
+const folder = temporaryFolder('chat-input');
+const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
+
+async function messagesOf({ log, session }: Pick<TestChat, 'log' | 'session'>) {
+  const items = transcript(await snapshot(log, session));
+  return items.filter(({ kind }) => kind === 'user').map(({ parts }) => parts);
+}
+
+test('23.10: a mentioned picture reaches the model as a picture', async () => {
+  writeFileSync(join(folder(), 'shot.png'), png);
+  writeFileSync(join(folder(), 'text.png'), 'no picture');
+  const chat = new TestChat({ script: ['A square.'], cwd: folder(), columns: 120 });
+  await chat.send('What is @shot.png, beside @text.png and @none.png?');
+  await chat.waitForText('A square.');
+  expect((await messagesOf(chat))[0]).toMatchObject([
+    { kind: 'text', text: 'What is @shot.png, beside @text.png and @none.png?' },
+    { kind: 'media', mimeType: 'image/png', source: { type: 'bytes', bytes: png } },
+  ]);
+  expect((await messagesOf(chat))[0]).toHaveLength(2);
+  await chat.waitForText('[picture: image/png]');
+});
+
+test('23.10: the prompt of -p sends its pictures too', async () => {
+  writeFileSync(join(folder(), 'a b.png'), png);
+  const printed = await runPrint({
+    script: ['A square.'],
+    cwd: folder(),
+    args: { prompt: "Look at './a b.png'" },
+  });
+  const [parts] = await messagesOf(printed);
+  expect(parts?.[1]).toMatchObject({ kind: 'media', mimeType: 'image/png' });
+});
+
+test('23.10: paths of pictures are found as terminals write them', () => {
+  const text = 'See @a.png, ./b.JPG "c d.gif" \'e f.webp\' /g\\ h.jpeg and x.pngs or mail@i.png';
+  expect(picturePaths(text)).toEqual(['a.png', './b.JPG', 'c d.gif', 'e f.webp', '/g h.jpeg']);
+});
+
+test('23.10: a command of the user runs, and the next message has its output', async () => {
+  const ran: string[] = [];
+  const runUserCommand = async (command: string) => {
+    ran.push(command);
+    return 'README.md\nsrc';
+  };
+  const chat = new TestChat({ script: ['I see.'], runUserCommand, columns: 120 });
+  await chat.send('!ls -a');
+  await chat.waitForText('README.md');
+  expect(ran).toEqual(['ls -a']);
+  expect(await chat.log.list()).toEqual([]);
+  await chat.send('What is this?');
+  await chat.waitForText('I see.');
+  await chat.send('And now?');
+  await chat.until(() => chat.terminal.text.includes('And now?'));
+  expect((await messagesOf(chat))[0]).toMatchObject([
+    { text: 'What is this?' },
+    { text: '<user_command>\n$ ls -a\nREADME.md\nsrc\n</user_command>' },
+  ]);
+  expect(chat.terminal.text).toContain('[output of !ls -a]');
+});
+
+test('23.10: Esc stops a command of the user', async () => {
+  const runUserCommand = (_: string, signal: AbortSignal) =>
+    new Promise<string>((resolve) => {
+      signal.addEventListener('abort', () => resolve('The command was stopped'));
+    });
+  const chat = new TestChat({ runUserCommand });
+  await chat.send('!sleep 100');
+  await chat.waitForText('!sleep 100');
+  chat.type(keys.escape);
+  await chat.waitForText('The command was stopped');
+});
+
+test('23.9: the screen says that nothing is asked', async () => {
+  const log = memoryLog();
+  const chat = new TestChat({ mode: 'allow', log, session: sessionId('yes') });
+  await chat.idle();
+  expect(chat.terminal.screen).toContain('asks nothing (--yes)');
+  const usual = new TestChat({ log });
+  await usual.idle();
+  expect(usual.terminal.screen).not.toContain('asks nothing');
+});

@@ -1,0 +1,50 @@
+import { useState } from 'react';
+import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
+
+/** The settings of the appearance and their values. The first value is the default. */
+const settings = {
+  theme: ['system', 'light', 'dark'],
+  density: ['comfortable', 'compact'],
+} as const;
+
+/** A setting of the appearance. The browser stores it for all tabs. */
+export type Setting = keyof typeof settings;
+/** A value of a setting. */
+export type SettingValue<S extends Setting> = (typeof settings)[S][number];
+
+function storedValue<S extends Setting>(setting: S): SettingValue<S> {
+  const values: readonly SettingValue<S>[] = settings[setting];
+  const stored = readStored(sharedStorage, setting);
+  return values.find((value) => value === stored) ?? defaultOf(setting);
+}
+
+function defaultOf<S extends Setting>(setting: S): SettingValue<S> {
+  return settings[setting][0];
+}
+
+/** The style sheets read `data-theme` and `data-density` of the root element. */
+function apply<S extends Setting>(setting: S, value: SettingValue<S>): void {
+  const root = document.documentElement;
+  if (value === defaultOf(setting)) root.removeAttribute(`data-${setting}`);
+  else root.setAttribute(`data-${setting}`, value);
+}
+
+/** Applies the stored settings. Call it before the first render, so that the page does not flash. */
+export function applyAppearance(): void {
+  apply('theme', storedValue('theme'));
+  apply('density', storedValue('density'));
+}
+
+/** Returns the value of a setting and a function that switches to the next value. */
+export function useSetting<S extends Setting>(setting: S): readonly [SettingValue<S>, () => void] {
+  const [value, setValue] = useState(() => storedValue(setting));
+  const next = () => {
+    const values: readonly SettingValue<S>[] = settings[setting];
+    const chosen = values[(values.indexOf(value) + 1) % values.length] ?? defaultOf(setting);
+    const isDefault = chosen === defaultOf(setting);
+    writeStored(sharedStorage, setting, isDefault ? undefined : chosen);
+    apply(setting, chosen);
+    setValue(chosen);
+  };
+  return [value, next];
+}

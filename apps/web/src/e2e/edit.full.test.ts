@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+
+describeInChromium()('editing a sent message', () => {
+  const harness = useBrowserHarness();
+
+  test('happens at the message, keeps its files, and the branches are a switch there', async () => {
+    const tab = await (await harness.visitor()).tab();
+    const { page } = tab;
+    const note = { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('leaks') };
+    await page.locator('.composer input[type=file]').setInputFiles(note);
+    await tab.send('First');
+    await tab.waitForText('note.txt (text/plain, 5 bytes)');
+    const path = await tab.taskPath();
+    const message = page.locator('article[data-kind=user]');
+    const edit = message.getByRole('button', { name: 'Edit this message in a branch' });
+    const field = message.getByRole('textbox', { name: 'Edit your message' });
+    await edit.focus();
+    await page.keyboard.press('Enter');
+    await field.waitFor();
+    expect(await field.inputValue()).toBe('First');
+    await field.fill('Second');
+    await field.press('Escape');
+    await message.getByText('First', { exact: true }).waitFor();
+    await page.waitForFunction("document.activeElement?.ariaLabel?.startsWith('Edit this')");
+    expect(new URL(page.url()).pathname).toBe(path);
+    await page.keyboard.press('Enter');
+    expect(await field.inputValue()).toBe('Second');
+    await field.press('Enter');
+    await message.getByText('Second', { exact: true }).waitFor();
+    await tab.waitForText('note.txt (text/plain, 5 bytes)');
+    await message.getByText('2 / 2').waitFor();
+    // The sidebar lists the conversation once.
+    const entries = page.getByRole('link', { name: /^(?:First|Second)/ });
+    expect(await entries.count()).toBe(1);
+    await message.getByRole('button', { name: 'Previous branch' }).click();
+    await message.getByText('First', { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(path);
+  });
+});

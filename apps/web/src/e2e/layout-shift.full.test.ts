@@ -1,0 +1,65 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+
+// Chromium reports each element that moves although nobody scrolled. The page allows no such move.
+
+/**
+ * Records all layout shifts, also those just after an input, because a slow server would answer later.
+ */
+const recorder = `
+globalThis.shifts = [];
+const nameOf = (node) => node?.nodeName + '.' + (node?.className ?? node?.parentElement?.className ?? '');
+const boxOf = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(' ');
+new PerformanceObserver((list) => {
+  for (const { value, sources } of list.getEntries())
+    globalThis.shifts.push(value.toFixed(5) + ' ' + sources.map(({ node, previousRect, currentRect }) =>
+      nameOf(node) + ' from ' + boxOf(previousRect) + ' to ' + boxOf(currentRect)).join(', '));
+}).observe({ type: 'layout-shift', buffered: true });
+`;
+
+/** Returns the shifts since the last call. Chromium reports a shift with the next frames. */
+async function takeShifts(page: Page): Promise<readonly string[]> {
+  await page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+  );
+  return page.evaluate<string[]>('globalThis.shifts.splice(0)');
+}
+
+const sizes = [
+  ['a desktop', { width: 1280, height: 800 }],
+  ['a phone', { width: 390, height: 844 }],
+] as const;
+
+describeInChromium()('layout shift', () => {
+  const harness = useBrowserHarness();
+
+  test.each(sizes)('is zero on %s: open, first message, stream, approval', async (_, viewport) => {
+    harness.server.send('go');
+    const visitor = await harness.visitor({ viewport });
+    await visitor.context.addInitScript(recorder);
+    const tab = await visitor.tab();
+    const { page } = tab;
+    const shifts: Record<string, readonly string[]> = {};
+    await tab.message.waitFor();
+    await page.evaluate('document.fonts.ready');
+    shifts['open'] = await takeShifts(page);
+    await tab.send('count');
+    await tab.waitForCount(1);
+    shifts['first message'] = await takeShifts(page);
+    await tab.waitForCount(400);
+    shifts['stream'] = await takeShifts(page);
+    harness.server.send('enough');
+    await tab.waitForText('END');
+    await tab.stop.waitFor({ state: 'detached' });
+    shifts['end of the stream'] = await takeShifts(page);
+    await tab.send('ask me');
+    await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
+    shifts['approval'] = await takeShifts(page);
+    await page.goto(await tab.taskPath());
+    await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
+    shifts['open a session'] = await takeShifts(page);
+    expect(shifts).toEqual(Object.fromEntries(Object.keys(shifts).map((when) => [when, []])));
+  });
+});

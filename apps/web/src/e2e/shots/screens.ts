@@ -1,0 +1,149 @@
+import type { Page } from 'playwright-core';
+import { ChatTab } from '../testing/chat-tab.ts';
+import type { PageServer } from '../testing/page-server.ts';
+
+/** The servers and sessions that the screens show. */
+export interface Stage {
+  readonly server: PageServer;
+  /** A server that requires a token. */
+  readonly locked: PageServer;
+  /** The paths of the prepared sessions. */
+  readonly paths: Readonly<Record<SessionName, string>>;
+}
+
+type SessionName = 'answer' | 'tools' | 'approval' | 'error';
+
+/** One screen of the page: how to reach it in a new tab. */
+export interface Screen {
+  readonly name: string;
+  /** True if the picture shows the whole page, not only what fits on the screen. Default: false. */
+  readonly isWhole?: boolean;
+  readonly open: (page: Page, stage: Stage) => Promise<unknown>;
+}
+
+/** The screens of a server without sessions. */
+export const emptyScreens: readonly Screen[] = [
+  { name: 'empty-new', open: (page, { server }) => openNew(page, server) },
+  {
+    name: 'empty-overview',
+    async open(page, { server }) {
+      await page.goto(`${server.url}/app/overview`);
+      await page.locator('.overview-empty').waitFor();
+    },
+  },
+];
+
+/** The screens of a server with the sessions of the stage. */
+export const screens: readonly Screen[] = [
+  { name: 'new', open: (page, { server }) => openNew(page, server) },
+  { name: 'answer', open: (page, stage) => openSession(page, stage, 'answer') },
+  {
+    name: 'tools',
+    async open(page, stage) {
+      const tab = await openSession(page, stage, 'tools');
+      await tab.unfold(/^run/);
+      await tab.unfold(/^patch/);
+    },
+  },
+  {
+    name: 'approval',
+    async open(page, stage) {
+      await openSession(page, stage, 'approval');
+      await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
+    },
+  },
+  { name: 'error', open: (page, stage) => openSession(page, stage, 'error') },
+  {
+    name: 'running',
+    async open(page, { server }) {
+      server.send('go');
+      await openNew(page, server);
+      const tab = new ChatTab(page);
+      await tab.send('count');
+      await page.locator('.activity-now').waitFor();
+      await tab.answer.getByText('w60').waitFor();
+    },
+  },
+  {
+    name: 'inspector',
+    async open(page, stage) {
+      const tab = await openSession(page, stage, 'tools');
+      await page.getByRole('button', { name: 'Inspector' }).click();
+      await tab.waitForScrubber();
+    },
+  },
+  {
+    name: 'rewind',
+    async open(page, stage) {
+      const tab = await openSession(page, stage, 'tools');
+      await page.getByRole('button', { name: 'Inspector' }).click();
+      await tab.dragTo(0.5);
+      await page.getByText('You are viewing an earlier moment.').waitFor();
+    },
+  },
+  {
+    name: 'overview',
+    async open(page, { server }) {
+      await page.goto(`${server.url}/app/overview`);
+      await page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
+    },
+  },
+  {
+    name: 'sidebar',
+    async open(page, stage) {
+      await openSession(page, stage, 'answer');
+      const opener = page.locator('.sidebar-button button');
+      if (await opener.isVisible()) await opener.click();
+    },
+  },
+  {
+    name: 'help',
+    async open(page, { server }) {
+      await page.goto(`${server.url}/app/overview`);
+      await page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    },
+  },
+  {
+    name: 'token',
+    async open(page, { locked }) {
+      await page.goto(locked.url);
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+];
+
+/** The first message of each prepared session, and a text of its last answer. */
+const sessions: Readonly<Record<SessionName, readonly [message: string, shown: string]>> = {
+  answer: ['tell me about Millrace', 'See the protocol'],
+  tools: ['tools', 'Done: a duplicate record'],
+  approval: ['ask me before you write', 'I would like to write a file.'],
+  error: ['fail', 'This answer will fail'],
+};
+
+/** Creates the sessions of the stage. Returns their paths. */
+export async function prepareSessions(page: Page, server: PageServer): Promise<Stage['paths']> {
+  const paths: Partial<Record<SessionName, string>> = {};
+  for (const [name, [message, shown]] of Object.entries(sessions)) {
+    await openNew(page, server);
+    const tab = new ChatTab(page);
+    await tab.send(message);
+    paths[name as SessionName] = await tab.taskPath();
+    await page.getByText(shown).first().waitFor();
+    // A session that asks for an approval can be stopped, so it keeps the button.
+    if (name !== 'approval') await tab.stop.waitFor({ state: 'detached' });
+  }
+  return paths as Stage['paths'];
+}
+
+async function openNew(page: Page, server: PageServer): Promise<void> {
+  await page.goto(server.url);
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+}
+
+async function openSession(page: Page, stage: Stage, name: SessionName): Promise<ChatTab> {
+  await page.goto(`${stage.server.url}${stage.paths[name]}`);
+  await page.getByText(sessions[name][1]).first().waitFor();
+  return new ChatTab(page);
+}

@@ -1,0 +1,151 @@
+import { useMemo } from 'react';
+import { clip } from '../../chat/content/long-text.tsx';
+import { VisibleText } from '../../chat/content/visible-text.tsx';
+import { Button } from '../../design/button.tsx';
+import type { SessionModel } from '../model/session-model.ts';
+import { compareStates, type PartDifference, textChange } from './compare-states.ts';
+import './compare.css';
+
+/** The two moments to compare, as offsets. Undefined if a moment is not chosen yet. */
+export interface ComparedMoments {
+  readonly a: number | undefined;
+  readonly b: number | undefined;
+}
+
+interface CompareViewProps {
+  readonly model: SessionModel;
+  /** The offset of the selected moment. */
+  readonly offset: number;
+  readonly moments: ComparedMoments;
+  readonly onMoments: (moments: ComparedMoments) => void;
+  readonly onOffset: (offset: number) => void;
+}
+
+/** Shows which items and parts differ between two moments, A and B. */
+export function CompareView({ model, offset, moments, onMoments, onOffset }: CompareViewProps) {
+  return (
+    <div className="compare">
+      <div className="compare-moments">
+        {(['a', 'b'] as const).map((name) => (
+          <div key={name} className="compare-moment" data-moment={name}>
+            <b>{name.toUpperCase()}</b>
+            <span>{moments[name] === undefined ? 'not set' : `record ${moments[name]}`}</span>
+            <Button size="small" onClick={() => onMoments({ ...moments, [name]: offset })}>
+              Set {name.toUpperCase()} to record {offset}
+            </Button>
+            {moments[name] !== undefined && (
+              <Button size="small" look="quiet" onClick={() => onOffset(moments[name] ?? 0)}>
+                Go to {name.toUpperCase()}
+              </Button>
+            )}
+          </div>
+        ))}
+      </div>
+      {moments.a === undefined || moments.b === undefined ? (
+        <p className="inspector-empty">
+          Choose a moment with the scrubber and set A. Then choose another one and set B.
+        </p>
+      ) : (
+        <Differences model={model} a={moments.a} b={moments.b} />
+      )}
+    </div>
+  );
+}
+
+interface DifferencesProps {
+  readonly model: SessionModel;
+  readonly a: number;
+  readonly b: number;
+}
+
+const maxItems = 100;
+
+function Differences({ model, a, b }: DifferencesProps) {
+  const last = model.records.at(-1)?.offset ?? 0;
+  const isLoaded = [a, b].every((at) => at > model.after && at <= last);
+  const difference = useMemo(
+    () =>
+      isLoaded && model.hasStates
+        ? compareStates(model.checkpoints.stateAt(a), model.checkpoints.stateAt(b))
+        : undefined,
+    [model, a, b, isLoaded],
+  );
+  if (difference === undefined)
+    return (
+      <p className="inspector-empty">
+        Both moments must be in the loaded part of the session, after the start of a run.
+      </p>
+    );
+  const { items, same, usage } = difference;
+  const tokens = usage.after.input + usage.after.output - usage.before.input - usage.before.output;
+  return (
+    <>
+      <p className="compare-summary" role="status">
+        {items.length} {items.length === 1 ? 'item differs' : 'items differ'}, {same} are the same.{' '}
+        {tokens === 0
+          ? ''
+          : `${tokens > 0 ? '+' : '−'}${Math.abs(tokens).toLocaleString('en')} tokens.`}
+      </p>
+      <ol className="compare-items">
+        {items.slice(0, maxItems).map(({ id, kind, turn, change, parts }) => (
+          <li key={id} data-change={change}>
+            <p>
+              <b>{kind}</b> {turn > 0 && `turn ${turn} `}
+              <span className="tag" data-mark={change}>
+                {change}
+              </span>
+            </p>
+            {parts.map((part) => (
+              <PartChange key={part.id} part={part} />
+            ))}
+          </li>
+        ))}
+      </ol>
+      {items.length > maxItems && (
+        <p className="record-note">{items.length - maxItems} more items differ.</p>
+      )}
+    </>
+  );
+}
+
+const limits = { headLines: 6, headLength: 600, tailLines: 6, tailLength: 600 };
+
+function PartChange({
+  part: { title, before = '', after = '' },
+}: {
+  readonly part: PartDifference;
+}) {
+  const { start, removed, added, end } = textChange(before, after);
+  return (
+    <div className="prompt-block">
+      <small>{title}</small>
+      <div className="long-text">
+        <Shown text={start.slice(-200)} isCut={start.length > 200} />
+        {removed !== '' && (
+          <del>
+            <Shown text={removed} />
+          </del>
+        )}
+        {added !== '' && (
+          <ins>
+            <Shown text={added} />
+          </ins>
+        )}
+        <Shown text={end.slice(0, 200)} />
+        {end.length > 200 && '…'}
+      </div>
+    </div>
+  );
+}
+
+function Shown({ text, isCut = false }: { readonly text: string; readonly isCut?: boolean }) {
+  const { head, tail, omitted } = clip(text, limits);
+  return (
+    <>
+      {isCut && '…'}
+      <VisibleText text={head} />
+      {omitted !== undefined && ` … ${omitted} … `}
+      <VisibleText text={tail} />
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'react';
+import { useApp, useListedTask } from '../app/app-context.ts';
+import { Link, navigate } from '../app/route.tsx';
+import { taskTitle } from '../app/task-text.ts';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
+import { Inspector } from './inspector.tsx';
+import './inspector-page.css';
+
+interface InspectorPageProps {
+  readonly id: string;
+  /** The offset of the selected record. Undefined means the current state. */
+  readonly at: number | undefined;
+}
+
+/** The pause between two changes of the URL. Browsers limit how often a page may change it. */
+const urlMs = 250;
+
+/** The inspector in full width, as a page of its own. The URL contains the selected moment. */
+export function InspectorPage({ id, at }: InspectorPageProps) {
+  const { client } = useApp();
+  const listed = useListedTask(id);
+  const title = listed === undefined ? 'Session' : taskTitle(listed);
+  const [moment, setMoment] = useState(at);
+  useEffect(() => setMoment(at), [at]);
+  useEffect(() => {
+    if (moment === at) return;
+    const timer = setTimeout(
+      () => navigate({ page: 'inspect', id, at: moment }, { replace: true }),
+      urlMs,
+    );
+    return () => clearTimeout(timer);
+  }, [moment, at, id]);
+  useEffect(() => {
+    document.title = `Inspector · ${title} · Millrace`;
+    return () => {
+      document.title = 'Millrace';
+    };
+  }, [title]);
+  return (
+    <main className="inspector-page">
+      <header className="chat-header">
+        <SidebarButton />
+        <div className="chat-title">
+          <h1>{title}</h1>
+          <p>Inspector</p>
+        </div>
+        <Link
+          className="button"
+          data-look="plain"
+          data-size="small"
+          to={{ page: 'task', id, at: moment }}
+        >
+          Chat
+        </Link>
+      </header>
+      <h2 className="unseen">Spans and records</h2>
+      <Inspector
+        {...{ client, taskId: id, at: moment }}
+        onMoment={(to) => setMoment(to)}
+        onShowInChat={(to) => navigate({ page: 'task', id, at: to })}
+      />
+    </main>
+  );
+}

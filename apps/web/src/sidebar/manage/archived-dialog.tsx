@@ -1,0 +1,84 @@
+import { useCallback, useEffect, useState } from 'react';
+import { useApp } from '../../app/app-context.ts';
+import { Link } from '../../app/route.tsx';
+import { taskTitle } from '../../app/task-text.ts';
+import { Button } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
+import { dayOrTime, TimeText } from '../../design/time.tsx';
+import { errorText } from '../../server/api.ts';
+import type { ListedTask } from '../../server/directory.ts';
+import { changeTasks } from './task-actions.ts';
+
+const pageSize = 50;
+
+/** Lists the archived sessions, page by page. A session can be opened or put back into the list. */
+export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
+  const app = useApp();
+  const [tasks, setTasks] = useState<readonly ListedTask[]>();
+  const [next, setNext] = useState<string>();
+  const [error, setError] = useState<string>();
+  const { api } = app;
+  const load = useCallback(
+    async (cursor: string | undefined, signal: AbortSignal) => {
+      const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      try {
+        const page = await api.page(
+          `/tasks?place=archived&relationships=agents&limit=${pageSize}${after}`,
+          signal,
+        );
+        const found = page.data as unknown as readonly ListedTask[];
+        setTasks((before = []) => (cursor === undefined ? found : [...before, ...found]));
+        setNext(page.next);
+      } catch (reason) {
+        if (!signal.aborted) setError(errorText(reason));
+      }
+    },
+    [api],
+  );
+  useEffect(() => {
+    const controller = new AbortController();
+    void load(undefined, controller.signal);
+    return () => controller.abort();
+  }, [load]);
+  const restore = async (id: string) => {
+    try {
+      await changeTasks(app, [id], { archived: null });
+      setTasks((before) => before?.filter((task) => task.id !== id));
+    } catch (reason) {
+      setError(errorText(reason));
+    }
+  };
+  return (
+    <Dialog title="Archived sessions" onClose={onClose}>
+      {error !== undefined && <p role="alert">{error}</p>}
+      {tasks === undefined && error === undefined && <p>Loading …</p>}
+      {tasks?.length === 0 && (
+        <p className="manage-note">
+          Nothing is archived. An archived session leaves the list and keeps its messages.
+        </p>
+      )}
+      <ul className="archived-list">
+        {tasks?.map((task) => (
+          <li key={task.id}>
+            <Link to={{ page: 'task', id: task.id }} onClick={onClose}>
+              {taskTitle(task)}
+            </Link>
+            <TimeText at={Date.parse(task.updated_at ?? '') || 0} format={dayOrTime} />
+            <Button
+              size="small"
+              aria-label={`Put ${taskTitle(task)} back`}
+              onClick={() => void restore(task.id)}
+            >
+              Put back
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {next !== undefined && (
+        <Button size="small" onClick={() => void load(next, new AbortController().signal)}>
+          More
+        </Button>
+      )}
+    </Dialog>
+  );
+}

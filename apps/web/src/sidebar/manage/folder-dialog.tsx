@@ -1,0 +1,55 @@
+import { type FormEvent, useId, useState } from 'react';
+import { Button } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
+import type { ListedTask } from '../../server/directory.ts';
+import { folderOf } from '../task-groups.ts';
+import { maxNameLength } from './task-actions.ts';
+
+export interface FolderDialogProps {
+  readonly tasks: readonly ListedTask[];
+  readonly folders: readonly string[];
+  /** Called with the name of a folder, or with null to take the sessions out of their folders. */
+  readonly onFolder: (folder: string | null) => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for the folder of sessions. A new name creates a folder. */
+export function FolderDialog({ tasks, folders, onFolder, onClose }: FolderDialogProps) {
+  const names = new Set(tasks.map((task) => folderOf(task) ?? ''));
+  const [name, setName] = useState(names.size === 1 ? ([...names][0] ?? '') : '');
+  const listId = useId();
+  const isInFolder = tasks.some((task) => folderOf(task) !== undefined);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onFolder(name.trim() === '' ? null : name.trim());
+  };
+  return (
+    <Dialog title="Move to a folder" onClose={onClose}>
+      <form className="form" onSubmit={submit}>
+        <p>A folder exists as long as a session is in it. A new name creates a folder.</p>
+        <label>
+          Folder
+          <input
+            list={listId}
+            autoComplete="off"
+            required
+            maxLength={maxNameLength}
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        </label>
+        <datalist id={listId}>
+          {folders.map((folder) => (
+            <option key={folder} value={folder} />
+          ))}
+        </datalist>
+        <div className="manage-buttons">
+          <Button look="main" type="submit">
+            Move
+          </Button>
+          {isInFolder && <Button onClick={() => onFolder(null)}>Remove from the folder</Button>}
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,60 @@
+import { type FormEvent, useRef, useState } from 'react';
+import { useApp } from '../../app/app-context.ts';
+import { taskTitle } from '../../app/task-text.ts';
+import { errorText } from '../../server/api.ts';
+import type { ListedTask } from '../../server/directory.ts';
+import { changeTasks, maxNameLength } from './task-actions.ts';
+
+export interface RenameFieldProps {
+  readonly task: ListedTask;
+  /** Called when the field closes. `byKey` is true if the user closed it with a key. */
+  readonly onDone: (byKey: boolean) => void;
+}
+
+/** A field in place of a session's title. Enter stores the title, and Escape keeps the old one. */
+export function RenameField({ task, onDone }: RenameFieldProps) {
+  const app = useApp();
+  const [title, setTitle] = useState(taskTitle(task));
+  const [error, setError] = useState<string>();
+  // Storing closes the field, which then loses the focus. It must not store twice.
+  const isEnding = useRef(false);
+  const store = async (byKey: boolean) => {
+    const trimmed = title.trim();
+    if (isEnding.current) return;
+    isEnding.current = true;
+    try {
+      if (trimmed !== '' && trimmed !== taskTitle(task))
+        await changeTasks(app, [task.id], { title: trimmed });
+      onDone(byKey);
+    } catch (reason) {
+      isEnding.current = false;
+      setError(errorText(reason));
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void store(true);
+  };
+  return (
+    <form className="rename-field" onSubmit={submit}>
+      <input
+        aria-label="Title"
+        aria-invalid={error !== undefined}
+        maxLength={maxNameLength}
+        value={title}
+        // biome-ignore lint/a11y/noAutofocus: the user asked to edit exactly this field
+        autoFocus
+        onFocus={({ target }) => target.select()}
+        onChange={({ target }) => setTitle(target.value)}
+        onBlur={() => void store(false)}
+        onKeyDown={(event) => {
+          event.stopPropagation();
+          if (event.key !== 'Escape') return;
+          isEnding.current = true;
+          onDone(true);
+        }}
+      />
+      {error !== undefined && <p role="alert">{error}</p>}
+    </form>
+  );
+}

@@ -1,0 +1,79 @@
+import { useState } from 'react';
+import { useApp } from '../../app/app-context.ts';
+import { Button, IconButton } from '../../design/button.tsx';
+import { ArchiveIcon, FolderIcon, PinIcon, TrashIcon } from '../../design/icons.tsx';
+import { errorText } from '../../server/api.ts';
+import type { ListedTask } from '../../server/directory.ts';
+import { isPinned } from '../task-groups.ts';
+import type { ManageRequest } from './manage-request.ts';
+import { changeTasks } from './task-actions.ts';
+import './manage.css';
+
+export interface SelectionBarProps {
+  /** The selected sessions. */
+  readonly tasks: readonly ListedTask[];
+  readonly onRequest: (request: ManageRequest) => void;
+  /** Called to end the selection. */
+  readonly onDone: () => void;
+}
+
+/** The actions on the selected sessions. */
+export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
+  const app = useApp();
+  const [error, setError] = useState<string>();
+  const areAllPinned = tasks.length > 0 && tasks.every(isPinned);
+  const change = async (metadata: Parameters<typeof changeTasks>[2]) => {
+    try {
+      await changeTasks(
+        app,
+        tasks.map(({ id }) => id),
+        metadata,
+      );
+      onDone();
+    } catch (reason) {
+      setError(errorText(reason));
+    }
+  };
+  const isEmpty = tasks.length === 0;
+  return (
+    <section className="selection-bar" aria-label="Selected sessions">
+      <p role="status">{tasks.length === 1 ? '1 selected' : `${tasks.length} selected`}</p>
+      <IconButton
+        label={areAllPinned ? 'Unpin' : 'Pin'}
+        size="small"
+        disabled={isEmpty}
+        onClick={() => void change({ pinned: areAllPinned ? null : true })}
+      >
+        <PinIcon />
+      </IconButton>
+      <IconButton
+        label="Move to folder …"
+        size="small"
+        disabled={isEmpty}
+        onClick={() => onRequest({ kind: 'folder', tasks })}
+      >
+        <FolderIcon />
+      </IconButton>
+      <IconButton
+        label="Archive"
+        size="small"
+        disabled={isEmpty}
+        onClick={() => void change({ archived: true })}
+      >
+        <ArchiveIcon />
+      </IconButton>
+      <IconButton
+        label="Delete …"
+        size="small"
+        disabled={isEmpty}
+        onClick={() => onRequest({ kind: 'delete', tasks })}
+      >
+        <TrashIcon />
+      </IconButton>
+      <Button size="small" onClick={onDone}>
+        Done
+      </Button>
+      {error !== undefined && <p role="alert">{error}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+import type { ListedTask } from '../server/directory.ts';
+
+/** A session with the branches that were forked from it or from its branches, newest first. */
+export interface TaskFamily {
+  readonly task: ListedTask;
+  readonly branches: readonly ListedTask[];
+}
+
+/** A part of the session list with a heading. */
+export interface TaskGroup {
+  /** Identifies the group between two renders. */
+  readonly key: string;
+  readonly kind: 'pinned' | 'folder' | 'date';
+  /** The heading. Undefined for a month, which the view formats. */
+  readonly name: string | undefined;
+  /** A moment of the month, in ms since 1970. Only a month has it. */
+  readonly month?: number;
+  readonly families: readonly TaskFamily[];
+}
+
+/** Returns the folder of a session. Undefined if it is in no folder. */
+export function folderOf({ task_metadata }: Pick<ListedTask, 'task_metadata'>): string | undefined {
+  const folder = task_metadata?.['folder'];
+  return typeof folder === 'string' && folder !== '' ? folder : undefined;
+}
+
+export function isPinned({ task_metadata }: Pick<ListedTask, 'task_metadata'>): boolean {
+  return task_metadata?.['pinned'] === true;
+}
+
+/**
+ * Groups the sessions of the list: the pinned ones, then one group for each folder, then groups by
+ * the day of the last change. Branches are below the session that they come from. A branch whose
+ * origin is not in the list stands for itself.
+ */
+export function groupTasks(tasks: readonly ListedTask[], now: number): readonly TaskGroup[] {
+  const families = familiesOf(tasks);
+  const grouped = Map.groupBy(families, (family) => groupKeyOf(family, now));
+  const groups = [...grouped].map(([key, members]) => toGroup(key, members));
+  const rank = { pinned: 0, folder: 1, date: 2 } as const;
+  // The families are sorted by time, so the groups of days already are in order.
+  return groups.toSorted(
+    (a, b) =>
+      rank[a.kind] - rank[b.kind] ||
+      (a.kind === 'folder' ? (a.name ?? '').localeCompare(b.name ?? '') : 0),
+  );
+}
+
+function familiesOf(tasks: readonly ListedTask[]): readonly TaskFamily[] {
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const branches = Map.groupBy(tasks, (task) => rootOf(task, byId));
+  const families = [...branches].map(([id, members]) => {
+    // The root is a member of its own family.
+    const task = byId.get(id) ?? (members[0] as ListedTask);
+    return { task, branches: members.filter((member) => member !== task) };
+  });
+  return families.toSorted((a, b) => changedAt(b) - changedAt(a));
+}
+
+/** Returns the id of the oldest ancestor in the list. */
+function rootOf(task: ListedTask, byId: ReadonlyMap<string, ListedTask>): string {
+  const seen = new Set<string>();
+  let at = task;
+  // The metadata from the server can contain a cycle.
+  while (!seen.has(at.id)) {
+    seen.add(at.id);
+    const { of } = (at.task_metadata?.['branch'] ?? {}) as { readonly of?: unknown };
+    const parent = typeof of === 'string' ? byId.get(of) : undefined;
+    if (parent === undefined) return at.id;
+    at = parent;
+  }
+  return [...seen].toSorted()[0] ?? task.id;
+}
+
+/** Returns the time of the last change in a family, in ms since 1970. Returns 0 if it is unknown. */
+function changedAt({ task, branches }: TaskFamily): number {
+  const times = [task, ...branches].map(({ updated_at }) => Date.parse(updated_at ?? '') || 0);
+  return Math.max(...times);
+}
+
+function groupKeyOf(family: TaskFamily, now: number): string {
+  if (isPinned(family.task)) return 'pinned';
+  const folder = folderOf(family.task);
+  if (folder !== undefined) return `folder ${folder}`;
+  const at = changedAt(family);
+  if (at === 0) return 'date Earlier';
+  const days = dayOf(now) - dayOf(at);
+  if (days <= 0) return 'date Today';
+  if (days === 1) return 'date Yesterday';
+  if (days <= 7) return 'date Previous 7 days';
+  const date = new Date(at);
+  return `month ${new Date(date.getFullYear(), date.getMonth(), 15).getTime()}`;
+}
+
+/** Returns the number of the local day. */
+function dayOf(at: number): number {
+  const date = new Date(at);
+  return Math.round(
+    Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / (24 * 3600 * 1000),
+  );
+}
+
+function toGroup(key: string, families: readonly TaskFamily[]): TaskGroup {
+  if (key === 'pinned') return { key, kind: 'pinned', name: 'Pinned', families };
+  const [kind = ''] = key.split(' ', 1);
+  const rest = key.slice(kind.length + 1);
+  if (kind === 'folder') return { key, kind, name: rest, families };
+  if (kind === 'date') return { key, kind, name: rest, families };
+  return { key, kind: 'date', name: undefined, month: Number(rest), families };
+}

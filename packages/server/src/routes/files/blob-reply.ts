@@ -1,0 +1,87 @@
+import type { BlobStore } from '@millrace/log';
+import type { HttpResponse } from '../../contract/http.ts';
+import { StreamReply } from '../../http/route.ts';
+
+/** The number of bytes that are read from the store at once. */
+const sliceBytes = 2 ** 20;
+
+interface BlobReplyOptions {
+  readonly blobs: Pick<BlobStore, 'slice'>;
+  readonly hash: string;
+  readonly length: number;
+  /** The header `range` of the request. A header with several ranges or another unit is ignored. */
+  readonly range: string | undefined;
+  /** The header `if-range`. If it is not the etag of the blob, the range is ignored. */
+  readonly ifRange: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Streams a blob or a range of it. It has at most one slice in memory, and reads the next slice after the
+ * client has read the previous one. Returns undefined if the blob does not exist.
+ */
+export async function blobReply(options: BlobReplyOptions): Promise<StreamReply | undefined> {
+  const { blobs, hash, length, range, ifRange } = options;
+  const etag = `"${hash}"`;
+  const isUsed = range !== undefined && (ifRange === undefined || ifRange === etag);
+  const asked = isUsed ? parseRange(range, length) : undefined;
+  const headers = { ...options.headers, etag, 'accept-ranges': 'bytes' };
+  if (asked === 'unsatisfiable')
+    return new StreamReply(async (response) => {
+      const whole = { 'content-range': `bytes */${length}`, 'content-length': 0 };
+      response.writeHead(416, { ...headers, ...whole });
+      response.end();
+    });
+  const { start, end } = asked ?? { start: 0, end: length };
+  // The first slice is read before the headers are sent. If the blob is missing or cannot be read, the
+  // client then gets the right status.
+  const first = await blobs.slice(hash, start, Math.min(end, start + sliceBytes));
+  if (first === undefined) return undefined;
+  const part = asked && { 'content-range': `bytes ${start}-${end - 1}/${length}` };
+  return new StreamReply(async (response) => {
+    const head = { ...headers, ...part, 'content-length': end - start };
+    response.writeHead(asked === undefined ? 200 : 206, head);
+    let bytes: Uint8Array | undefined = first;
+    for (let at = start; !response.destroyed; ) {
+      const expected = Math.min(sliceBytes, end - at);
+      // The error closes the connection, because the headers have promised more bytes.
+      if (bytes?.length !== expected) throw new Error(`the blob ${hash} ended at byte ${at}`);
+      at += expected;
+      if (at >= end) return void response.end(bytes);
+      if (!response.write(bytes)) await drainedOrClosed(response);
+      if (!response.destroyed) bytes = await blobs.slice(hash, at, Math.min(end, at + sliceBytes));
+    }
+  });
+}
+
+interface ByteRange {
+  readonly start: number;
+  /** The position after the last byte. */
+  readonly end: number;
+}
+
+/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Returns undefined for any other text. */
+function parseRange(text: string, length: number): ByteRange | 'unsatisfiable' | undefined {
+  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from === '') {
+    const start = Math.max(0, length - Number(to));
+    return start < length ? { start, end: length } : 'unsatisfiable';
+  }
+  const start = Number(from);
+  const end = to === '' ? length : Math.min(length, Number(to) + 1);
+  if (to !== '' && Number(to) < start) return undefined;
+  return start < length ? { start, end } : 'unsatisfiable';
+}
+
+function drainedOrClosed(response: HttpResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.once('drain', done);
+    response.once('close', done);
+  });
+}

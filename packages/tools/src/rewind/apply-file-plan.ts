@@ -1,0 +1,66 @@
+import type { FileVersion } from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import { WorkspaceError } from '../contract/workspace-error.ts';
+import { maxStoredBytes } from '../workspace/record-change.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { currentVersion, type FilePlan, type FileStep } from './plan-file-changes.ts';
+
+/**
+ * Changes the files as planned, all or none. Rejects with a `WorkspaceError` and leaves the files as they were
+ * if the plan has conflicts, a content is missing, or a file changes at the same time.
+ *
+ * @example
+ * const plan = await planFileChanges(workspace, { undo });
+ * if (plan.conflicts.length === 0) await applyFilePlan(workspace, log.blobs, plan);
+ */
+export async function applyFilePlan(
+  workspace: Workspace,
+  blobs: BlobStore,
+  { steps, conflicts }: FilePlan,
+): Promise<void> {
+  const [first] = conflicts;
+  if (first !== undefined) throw conflictError(first.path, first.message);
+  // All contents are read before the first file changes, also those that bring the old state back.
+  const contents = new Map<string, Uint8Array>();
+  for (const { path, from, to } of steps)
+    for (const version of [from, to])
+      if (version !== undefined) contents.set(version.hash, await contentOf(blobs, path, version));
+  const done: FileStep[] = [];
+  try {
+    for (const step of steps) {
+      await applyStep(workspace, step, contents);
+      done.push(step);
+    }
+  } catch (error) {
+    for (const { path, from, to } of done.toReversed())
+      await applyStep(workspace, { path, from: to, to: from }, contents).catch(() => {});
+    throw error;
+  }
+}
+
+async function applyStep(
+  workspace: Workspace,
+  { path, from, to }: FileStep,
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
+  if ((await currentVersion(workspace, path))?.hash !== from?.hash)
+    throw conflictError(path, 'Somebody else changed it just now.');
+  if (to === undefined) return void (await workspace.remove(path));
+  const bytes = contents.get(to.hash) ?? new Uint8Array();
+  const isNew = from === undefined;
+  await workspace.write(path, bytes, { isNew, mode: to.mode });
+}
+
+async function contentOf(
+  blobs: BlobStore,
+  path: string,
+  { hash, length }: FileVersion,
+): Promise<Uint8Array> {
+  const bytes = length <= maxStoredBytes ? await blobs.get(hash) : undefined;
+  if (bytes !== undefined) return bytes;
+  throw conflictError(path, 'The log has lost its earlier content.');
+}
+
+function conflictError(path: string, why: string): WorkspaceError {
+  return new WorkspaceError('changed', path, `nothing was changed. ${why}`);
+}

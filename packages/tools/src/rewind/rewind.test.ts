@@ -1,0 +1,250 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
+import type { Part } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { call } from '../../../agent/src/testing/model-script.ts';
+import { isFull, runs } from '../../../core/src/testing/runs.ts';
+import { editTool } from '../files/edit-tool.ts';
+import { applyPatchTool } from '../files/patch-tool.ts';
+import { writeTool } from '../files/write-tool.ts';
+import { subAgentsTool } from '../sub-agents/sub-agents-tool.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { applyFilePlan } from './apply-file-plan.ts';
+import { readFileChanges } from './file-changes.ts';
+import { planFileChanges } from './plan-file-changes.ts';
+
+const session = 's';
+
+/** A folder with an agent that calls the given tools, one per turn. */
+function startSession() {
+  const root = temporaryFolder();
+  const log: Log = memoryLog();
+  const workspace = createWorkspace({ root });
+  const script: ScriptEntry[] = [];
+  const tools = [writeTool(workspace), editTool(workspace), applyPatchTool(workspace)];
+  let calls = 0;
+  const agent = createAgent({ provider: scriptedProvider(script), log, tools });
+  return {
+    ...{ root, log, workspace, tools },
+    /** Sends a message. The agent makes the calls and answers. Returns the offset before the message. */
+    async send(...parts: readonly (readonly [name: string, input: object])[]): Promise<number> {
+      const before = (await log.info(session))?.through ?? 0;
+      const made = parts.map(([name, input]): Part => call(`c${calls++}`, name, input as never));
+      script.push(...made.map((part) => ({ content: { parts: [part] } })), 'Done.');
+      await agent.run('Go on', { session }).text();
+      return before;
+    },
+    async undoTo(through: number) {
+      const changes = await readFileChanges(log, session);
+      const plan = await planFileChanges(workspace, {
+        undo: changes.filter(({ offset }) => offset > through),
+      });
+      return { plan, apply: () => applyFilePlan(workspace, log.blobs, plan) };
+    },
+    path: (name: string) => join(root, name),
+    write: (name: string, text: string) => writeFileSync(join(root, name), text),
+    read(name: string): string | undefined {
+      try {
+        return readFileSync(join(root, name), 'utf8');
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+describe('taking back changes of files', () => {
+  test('restores what was there before each message, also after several changes', async () => {
+    const files = startSession();
+    files.write('a.txt', 'one\n');
+    const first = await files.send(
+      ['edit', { path: 'a.txt', edits: [{ old_text: 'one', new_text: 'two' }] }],
+      ['write', { path: 'sub/b.txt', content: 'new\n' }],
+    );
+    const second = await files.send(
+      ['write', { path: 'a.txt', content: 'three\n' }],
+      ['apply_patch', { type: 'delete_file', path: 'sub/b.txt' }],
+    );
+    await (await files.undoTo(second)).apply();
+    expect([files.read('a.txt'), files.read('sub/b.txt')]).toEqual(['two\n', 'new\n']);
+    await (await files.undoTo(first)).apply();
+    expect([files.read('a.txt'), files.read('sub/b.txt')]).toEqual(['one\n', undefined]);
+  });
+
+  test('restores the permissions', async () => {
+    const files = startSession();
+    files.write('run.sh', 'echo one\n');
+    execFileSync('chmod', ['755', files.path('run.sh')]);
+    const before = await files.send(['apply_patch', { type: 'delete_file', path: 'run.sh' }]);
+    await (await files.undoTo(before)).apply();
+    expect(statSync(files.path('run.sh')).mode & 0o777).toBe(0o755);
+  });
+
+  test('repeats changes that were taken back', async () => {
+    const files = startSession();
+    const before = await files.send(['write', { path: 'a.txt', content: 'one\n' }]);
+    await (await files.undoTo(before)).apply();
+    const redo = await readFileChanges(files.log, session);
+    const plan = await planFileChanges(files.workspace, { redo });
+    await applyFilePlan(files.workspace, files.log.blobs, plan);
+    expect(files.read('a.txt')).toBe('one\n');
+  });
+
+  test('includes the changes of sub-agents', async () => {
+    const files = startSession();
+    const { log, tools, root, workspace } = files;
+    const part = call('w', 'write', { path: 'a.txt', content: 'by a helper\n' });
+    const helper = createAgent({
+      ...{ provider: scriptedProvider([{ content: { parts: [part] } }, 'Written.']), log, tools },
+    });
+    const task = subAgentsTool({ agents: { helper: { agent: helper, description: 'Helps' } } });
+    const asked = call('t', 'task', { agent: 'helper', task: 'Write' });
+    const provider = scriptedProvider([{ content: { parts: [asked] } }, 'Done.']);
+    await createAgent({ provider, log, tools: [task] })
+      .run('Go', { session: 'p' })
+      .text();
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by a helper\n');
+    const undo = await readFileChanges(log, 'p');
+    await applyFilePlan(workspace, log.blobs, await planFileChanges(workspace, { undo }));
+    expect(files.read('a.txt')).toBeUndefined();
+  });
+
+  test('refuses if somebody else changed a file, and changes nothing', async () => {
+    const files = startSession();
+    const before = await files.send(
+      ['write', { path: 'a.txt', content: 'one\n' }],
+      ['write', { path: 'b.txt', content: 'two\n' }],
+    );
+    files.write('b.txt', 'mine\n');
+    const { plan, apply } = await files.undoTo(before);
+    expect(plan.conflicts).toMatchObject([{ path: files.path('b.txt'), code: 'changed' }]);
+    await expect(apply()).rejects.toMatchObject({ code: 'changed' });
+    expect([files.read('a.txt'), files.read('b.txt')]).toEqual(['one\n', 'mine\n']);
+  });
+
+  test('refuses if a file changes after the plan was made, and restores the others', async () => {
+    const files = startSession();
+    const before = await files.send(
+      ['write', { path: 'a.txt', content: 'one\n' }],
+      ['write', { path: 'b.txt', content: 'two\n' }],
+    );
+    const { apply } = await files.undoTo(before);
+    files.write('b.txt', 'mine\n');
+    await expect(apply()).rejects.toMatchObject({ code: 'changed' });
+    expect([files.read('a.txt'), files.read('b.txt')]).toEqual(['one\n', 'mine\n']);
+  });
+
+  test('keeps secrets and settings of programs out', async () => {
+    const files = startSession();
+    files.write('.env', 'KEY=hidden\n');
+    mkdirSync(files.path('.vscode'));
+    const before = await files.send(
+      ['write', { path: '.env', content: 'KEY=other\n' }],
+      ['write', { path: '.vscode/tasks.json', content: '{}' }],
+    );
+    const { plan } = await files.undoTo(before);
+    expect(plan.conflicts.map(({ code }) => code)).toEqual(['not_stored', 'protected']);
+    const [change] = await readFileChanges(files.log, session);
+    expect(await files.log.blobs.get(change?.before?.hash ?? '')).toBeUndefined();
+  });
+
+  test('refuses paths outside of the folder, as an imported session could have them', async () => {
+    const files = startSession();
+    await files.send(['write', { path: 'a.txt', content: 'one\n' }]);
+    const other = createWorkspace({ root: temporaryFolder() });
+    const undo = await readFileChanges(files.log, session);
+    const { conflicts } = await planFileChanges(other, { undo });
+    expect(conflicts).toMatchObject([{ code: 'outside' }]);
+  });
+});
+
+const names = ['a', 'b', 'c'] as const;
+const text = fc.constantFrom('1\n', '2\n', '3\n', 'x\ny\n');
+const file = fc.constantFrom(...names);
+const step = fc.oneof(
+  fc.record({ type: fc.constant('write' as const), file, text }),
+  fc.record({ type: fc.constant('delete' as const), file, text }),
+);
+const message = fc.record({
+  outside: fc.array(step, { maxLength: 1 }),
+  calls: fc.array(step, { minLength: 1, maxLength: 3 }),
+});
+
+/** Records the files with git, which says whether two moments have the same files. */
+function gitOracle(root: string) {
+  const gitDir = temporaryFolder();
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', ['--git-dir', gitDir, '--work-tree', root, ...args], { encoding: 'utf8' });
+  git('init', '-q');
+  return () => {
+    git('add', '-A');
+    return git('write-tree').trim();
+  };
+}
+
+test('law 14: going back gives the files of that moment, or refuses and changes nothing', async () => {
+  let [applied, refused] = [0, 0];
+  const law = fc.asyncProperty(
+    fc.array(message, { minLength: 1, maxLength: 4 }),
+    fc.nat(),
+    async (messages, pick) => {
+      const files = startSession();
+      const treeNow = gitOracle(files.root);
+      const moments: { through: number; tree: string; texts: (string | undefined)[] }[] = [];
+      const touched = { byAgent: [] as Set<string>[], byOthers: [] as Set<string>[] };
+      for (const { outside, calls } of messages) {
+        for (const { type, file: name, text: content } of outside) {
+          if (type === 'write') files.write(name, content);
+          else rmSync(files.path(name), { force: true });
+        }
+        const texts = names.map((name) => files.read(name));
+        const tree = treeNow();
+        const through = await files.send(
+          ...calls.map(({ type, file: path, text: content }) =>
+            type === 'write'
+              ? (['write', { path, content }] as const)
+              : (['apply_patch', { type: 'delete_file', path }] as const),
+          ),
+        );
+        moments.push({ through, tree, texts });
+        touched.byOthers.push(new Set(outside.map((one) => one.file)));
+        touched.byAgent.push(new Set(calls.map((one) => one.file)));
+      }
+      const at = pick % moments.length;
+      const moment = moments[at];
+      if (moment === undefined) throw new Error('There is no moment');
+      const outsideSince = new Set(touched.byOthers.slice(at + 1).flatMap((set) => [...set]));
+      const agentSince = new Set(touched.byAgent.slice(at).flatMap((set) => [...set]));
+      const both = names.filter((name) => outsideSince.has(name) && agentSince.has(name));
+      const before = treeNow();
+      const textsBefore = names.map((name) => files.read(name));
+      const { plan, apply } = await files.undoTo(moment.through);
+      if (plan.conflicts.length > 0) {
+        refused++;
+        expect(both.length).toBeGreaterThan(0);
+        await expect(apply()).rejects.toMatchObject({ code: 'changed' });
+        expect(treeNow()).toBe(before);
+        return;
+      }
+      applied++;
+      await apply();
+      if (outsideSince.size === 0) {
+        expect(treeNow()).toBe(moment.tree);
+        return;
+      }
+      for (const [index, name] of names.entries()) {
+        if (both.includes(name)) continue;
+        const expected = outsideSince.has(name) ? textsBefore[index] : moment.texts[index];
+        expect(files.read(name)).toBe(expected);
+      }
+    },
+  );
+  await fc.assert(law, { numRuns: runs(400) });
+  if (isFull) expect([applied > 0, refused > 0]).toEqual([true, true]);
+});
