@@ -72,7 +72,10 @@ function frames(): Plugin {
   const source = (name: string) => readFileSync(new URL(name, frameFiles), 'utf8');
   const inline = (code: string) => `<script>${code.replaceAll('</script', '<\\/script')}</script>`;
   const documents: Readonly<Record<string, () => string>> = {
-    'frames/document.html': () => source('document.html'),
+    'frames/document.html': () =>
+      source('document.html').replace('<script src="document.js"></script>', () =>
+        inline(source('document.js')),
+      ),
     'frames/picture.html': () => source('picture.html'),
     'frames/diagram.html': () =>
       source('diagram.html')

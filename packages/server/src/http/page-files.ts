@@ -39,17 +39,19 @@ const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
- * The policy of the frames in which the page shows content of models. `sandbox` gives a frame an origin of
- * its own, and the other rules allow it no network.
+ * Returns the policy of a frame in which the page shows content of models. `sandbox` gives the frame an
+ * origin of its own, and the other rules allow it no network. Only the scripts of the file run, and those
+ * that they start from `data:` URLs. The first policy refuses all other scripts in the content of the
+ * frame. Its `strict-dynamic` would allow scripts of the network, so the second policy refuses these.
  */
-const framePolicy =
-  "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
-
-/**
- * The policy of the frame for a picture of another server. It is the only one that allows such a request.
- * The page creates this frame only after the user agreed.
- */
-const picturePolicy = framePolicy.replace('img-src data: blob:', 'img-src https:');
+function framePolicy(html: string, pictures = 'data: blob:'): string {
+  const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, code = '']) => code);
+  const own = scripts
+    .map((code) => `'sha256-${createHash('sha256').update(code).digest('base64')}'`)
+    .join(' ');
+  const first = `sandbox allow-scripts; default-src 'none'; script-src ${own} 'strict-dynamic'; worker-src 'none'; style-src 'unsafe-inline'; img-src ${pictures}; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'`;
+  return `${first}, script-src ${own} data:`;
+}
 
 const maxFiles = 1000;
 
@@ -128,7 +130,7 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    'content-security-policy': policyOf(filePath),
+    ...policyOf(filePath, bytes),
     'cross-origin-opener-policy': 'same-origin',
     // A file with a content hash in its name never changes, so clients can keep it.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -138,9 +140,16 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   return { etag, headers, encoded };
 }
 
-function policyOf(path: string): string {
-  if (path === '/frames/picture.html') return picturePolicy;
-  return path.startsWith('/frames/') ? framePolicy : contentSecurityPolicy;
+/** Returns the headers that say what a file may do in the browser. */
+function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>> {
+  if (!path.startsWith('/frames/')) return { 'content-security-policy': contentSecurityPolicy };
+  // Only this frame loads pictures of other servers. The page creates it only after the user agreed.
+  const pictures = path === '/frames/picture.html' ? 'https:' : undefined;
+  return {
+    'content-security-policy': framePolicy(bytes.toString(), pictures),
+    // A look-up of a name would tell its owner that the content was read.
+    'x-dns-prefetch-control': 'off',
+  };
 }
 
 /** Returns the route of one file. The route is public, because the files contain no secrets. */

@@ -1,3 +1,4 @@
+import * as modules from 'node:module';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
@@ -55,6 +56,19 @@ function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): rea
   return folders.filter((folder) => isAbsolute(folder)).map((folder) => join(folder, 'millrace'));
 }
 
+/**
+ * Returns the folders with compiled code that this program or the terminal agent runs at its next start.
+ * The sandbox protects them too.
+ */
+function compiledPlaces({ HOME = '', XDG_CACHE_HOME = '' }: Env): readonly string[] {
+  const caches = isAbsolute(XDG_CACHE_HOME)
+    ? [XDG_CACHE_HOME]
+    : [homedir(), HOME].filter(isAbsolute).map((home) => join(home, '.cache'));
+  // Other runtimes than Node.js do not have this function.
+  const own = modules.getCompileCacheDir?.() ?? '';
+  return [own, ...caches.map((folder) => join(folder, 'millrace'))].filter(isAbsolute);
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 interface Places {
@@ -70,12 +84,16 @@ let known: Places | undefined;
  * folder or the folders of the agent change.
  */
 function currentPlaces(): Places {
-  const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA } = process.env;
-  const homes = [homedir(), HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].join('\0');
+  const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  const folders = [HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME, LOCALAPPDATA];
+  const homes = [homedir(), ...folders].join('\0');
   if (known?.homes === homes) return known;
   const { keys, startUp } = keyPlaces(process.env);
   const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
   const all = [...keys, ...systemPlaces, ...agentPlaces(process.env)];
-  known = { homes, keys: setOf(all), startUp: setOf(startUp) };
+  known = {
+    ...{ homes, keys: setOf(all) },
+    startUp: setOf([...startUp, ...compiledPlaces(process.env)]),
+  };
   return known;
 }

@@ -73,6 +73,24 @@ describe('the folders of the agent are in the workspace', () => {
   });
 });
 
+describe('the compiled code of the agent is in the workspace', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  // The agent runs this code at its next start, outside of the sandbox. The sandbox protects it too.
+  test.for([
+    ['HOME', '.cache/millrace/compiled/v24/0a'],
+    ['XDG_CACHE_HOME', 'millrace/compiled/v24/0a'],
+  ] as const)('18.113: a broad rule does not cover the folder below %s', ([variable, path]) => {
+    const root = temporaryFolder();
+    vi.stubEnv('XDG_CACHE_HOME', '');
+    vi.stubEnv(variable, root);
+    const rules = [{ tool: 'write', path: '**', decision: 'allow' }] as const;
+    const here = permissionPolicy({ root, rules });
+    expect(here.decide({ tool: 'write', input: { path } }).decision).toBe('ask');
+    expect(here.decide({ tool: 'write', input: { path: 'src/a.ts' } }).decision).toBe('allow');
+  });
+});
+
 test('a workspace in such a folder is not protected', () => {
   const inside = permissionPolicy({ root: '/run/user/1000/project' });
   expect(inside.decide({ tool: 'read', input: { path: 'a.txt' } }).decision).toBe('allow');

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { withBase } from '../../server/base-path.ts';
+import { useKeyboardGuard } from './keyboard-guard.ts';
 
 /** What a frame shows: a document in HTML, a diagram in the language of Mermaid, or a remote picture. */
 export type FrameKind = 'document' | 'diagram' | 'picture';
@@ -26,29 +27,38 @@ const titles = { document: 'Preview of the document', diagram: 'Diagram', pictur
  */
 export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
   const frame = useRef<HTMLIFrameElement>(null);
+  const { isInUse, use } = useKeyboardGuard(frame, kind === 'document', onFailed);
   useEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
       const content = frame.current?.contentWindow;
       if (content === undefined || content === null || source !== content) return;
       const report = reportOf(data);
       // The frame has an origin that no target can name.
-      if (report === 'ready') content.postMessage({ text, isDark: isDark() }, '*');
+      if (report === 'ready') content.postMessage({ kind, text, isDark: isDark() }, '*');
       if (report === 'failed') onFailed();
     };
     window.addEventListener('message', receive);
     return () => window.removeEventListener('message', receive);
-  }, [text, onFailed]);
+  }, [kind, text, onFailed]);
   return (
-    <iframe
-      ref={frame}
-      className="preview-frame"
-      title={title}
-      data-kind={kind}
-      src={withBase(`/frames/${kind}.html`)}
-      sandbox="allow-scripts"
-      referrerPolicy="no-referrer"
-      height={heightOf(kind, text)}
-    />
+    <div className="preview-place">
+      <iframe
+        ref={frame}
+        className="preview-frame"
+        title={title}
+        data-kind={kind}
+        src={withBase(`/frames/${kind}.html`)}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        height={heightOf(kind, text)}
+        tabIndex={isInUse ? 0 : -1}
+      />
+      {!isInUse && (
+        <button type="button" className="preview-shield" onClick={use}>
+          <span>Press to use the preview</span>
+        </button>
+      )}
+    </div>
   );
 }
 

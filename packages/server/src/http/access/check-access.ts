@@ -125,9 +125,14 @@ async function authorize(
 
 /**
  * Throws if the request may come from another machine. A server without tokens serves only the users of
- * this machine, and they may do everything.
+ * this machine, and they may do everything. A page can send `X-Forwarded-Host`, so the header `Host`, which
+ * it cannot choose, is checked too.
  */
-function assertLocal({ address, request }: HttpExchange, { clientAddress }: AccessPolicy): void {
+function assertLocal(
+  { address, request }: HttpExchange,
+  { clientAddress, hosts }: AccessPolicy,
+): void {
+  checkHost(request.headers.host, hosts);
   const senders = clientAddress === undefined ? forwardedFor(request.headers) : [];
   if ([address, ...senders].every(isThisMachine)) return;
   const message =

@@ -1,0 +1,63 @@
+// Receives a document from the page, shows it, and runs its scripts. The policy of this frame runs no
+// other script than this one and those that it starts. So code of the document runs only in a window
+// from which this script has removed WebRTC first. A frame in the document has a new window with WebRTC,
+// but no script of the document runs there.
+
+// WebRTC opens connections that no content security policy stops.
+for (const name of Object.getOwnPropertyNames(globalThis))
+  if (/rtc/i.test(name)) delete globalThis[name];
+
+addEventListener('message', ({ data, source }) => {
+  if (source === parent && typeof data?.text === 'string') void show(data.text);
+});
+parent.postMessage({ frame: 'ready' }, '*');
+
+async function show(text) {
+  const parsed = new DOMParser().parseFromString(text, 'text/html');
+  document.replaceChild(document.adoptNode(parsed.documentElement), document.documentElement);
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) startHandlers(node);
+  }).observe(document, { childList: true, subtree: true });
+  startHandlers(document.documentElement);
+  await Promise.all([...document.scripts].map(startScript));
+  // The document is complete now. Its scripts may wait for these events.
+  document.dispatchEvent(new Event('DOMContentLoaded', { bubbles: true }));
+  dispatchEvent(new Event('load'));
+}
+
+/** Starts a script of the document. Resolves when the script has ended or cannot run. */
+function startScript(old) {
+  const isCode = /^(?:module|(?:text|application)\/javascript)?$/i.test(old.type);
+  if (!isCode || old.src !== '') return undefined;
+  const script = scriptOf(old.textContent);
+  if (old.type === 'module') script.type = 'module';
+  old.replaceWith(script);
+  return new Promise((resolve) => {
+    script.onload = resolve;
+    script.onerror = resolve;
+  });
+}
+
+/** Starts attributes such as `onclick` of an element and of everything in it. */
+function startHandlers(node) {
+  if (!(node instanceof Element)) return;
+  for (const element of [node, ...node.querySelectorAll('*')])
+    for (const { name, value } of [...element.attributes]) {
+      if (!/^on[a-z]+$/.test(name)) continue;
+      element.removeAttribute(name);
+      const script = scriptOf(
+        `document.currentScript.place.${name} = function (event) {\n${value}\n}`,
+      );
+      script.place = element;
+      script.onload = () => script.remove();
+      document.head.append(script);
+    }
+}
+
+/** Returns a script element. It runs in the order of the document when it is added. */
+function scriptOf(code) {
+  const script = document.createElement('script');
+  script.async = false;
+  script.src = `data:text/javascript;charset=utf-8,${encodeURIComponent(code.toWellFormed())}`;
+  return script;
+}
