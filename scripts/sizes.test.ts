@@ -25,7 +25,7 @@ const limits: readonly (readonly [what: string, limit: number, code: string])[] 
   ['agent and openaiResponses', 90.1 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
-    21.6 * kilobyte,
+    21.9 * kilobyte,
     "export { createClient } from '@millrace/client'; export * from '@millrace/client/react';",
   ],
 ];

@@ -61,7 +61,7 @@ export interface BuiltAgent {
 }
 
 /** How far the MCP servers are. Their tools are added to the agent when they are connected. */
-export interface ServerProgress {
+interface ServerProgress {
   /** Returns the names of the servers that are not connected yet. */
   connecting(): readonly string[];
   /** Calls the function after each server that is connected or has failed. */

@@ -13,7 +13,7 @@ export type ChangeLog = Pick<ToolContext, 'blobs' | 'recordFileChange'>;
 export const maxStoredBytes: number = 16 * 1024 * 1024;
 
 /** The permission bits that a new file gets. */
-export function newFileMode(): number {
+function newFileMode(): number {
   return 0o666 & ~process.umask();
 }
 

@@ -172,7 +172,7 @@ function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState
 }
 
 /** Returns the text of a part of a message. Pictures and the output of commands get a short name. */
-export function textOfMessagePart(part: Part | undefined): string {
+function textOfMessagePart(part: Part | undefined): string {
   if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
   const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;
   return command === undefined ? textOfPart(part) : `\n[output of !${command}]`;

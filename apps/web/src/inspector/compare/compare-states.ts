@@ -26,7 +26,7 @@ export interface PartDifference {
 type Change = 'added' | 'removed' | 'changed';
 
 /** An item that differs between two moments, with the parts that differ. */
-export interface ItemDifference {
+interface ItemDifference {
   readonly id: string;
   readonly kind: ItemState['kind'];
   readonly turn: number;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
 /** A block of a message in a request. */
-export interface PromptBlock {
+interface PromptBlock {
   readonly kind: 'text' | 'reasoning' | 'call' | 'result' | 'media' | 'other';
   /** The name of the tool, or the type of the block. */
   readonly title: string | undefined;

@@ -170,7 +170,7 @@ interface Phase {
 }
 
 /** Returns the phases of a span. A call is queued from the end of its answer to its start. */
-export function phasesOf(node: TreeNode, end: number, parent: Span | undefined): readonly Phase[] {
+function phasesOf(node: TreeNode, end: number, parent: Span | undefined): readonly Phase[] {
   const { startTime, firstContentTime, kind, span } = node;
   const endTime = node.endTime ?? Math.max(end, startTime);
   const isCall = kind === 'call' || kind === 'agent';

@@ -87,7 +87,7 @@ export function useMoment(
 }
 
 /** Returns the state and the facts at an offset. Undefined means after all records. */
-export function momentAt(model: SessionModel, at: number | undefined): Moment {
+function momentAt(model: SessionModel, at: number | undefined): Moment {
   const { checkpoints } = model;
   const state = at === undefined ? checkpoints.head : checkpoints.stateAt(at);
   return { state, facts: model.factsUpTo(state.through) };

@@ -57,7 +57,7 @@ const attributeForm =
  * Reads a tag. Returns undefined if the element is not on the closed list, or if the tag has an
  * attribute that is not. Such a tag is shown as text.
  */
-export function readTag(source: string, isBlock: boolean): SafeTag | undefined {
+function readTag(source: string, isBlock: boolean): SafeTag | undefined {
   const [, slash, given = '', rest = ''] = tagForm.exec(source) ?? [];
   const name = given.toLowerCase();
   if (!inlineNames.has(name) && !(isBlock && blockNames.has(name))) return undefined;
@@ -149,7 +149,7 @@ function startOf(name: string, open: readonly OpenElement[]): number | undefined
 /** An element of an HTML block, or a text. */
 export type HtmlNode = string | HtmlElement;
 
-export interface HtmlElement {
+interface HtmlElement {
   readonly name: string;
   readonly props: SafeTag['props'];
   readonly children: HtmlNode[];
