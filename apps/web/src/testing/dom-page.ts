@@ -25,6 +25,8 @@ export interface DomPage {
 export async function openDomPage(url: string): Promise<DomPage> {
   const window = new Window({ url });
   const { document, location } = window;
+  // This DOM does not say that it is in standards mode, and KaTeX would refuse to draw when it loads here.
+  Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat' });
   const matchMedia = window.matchMedia.bind(window);
   const globals = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
   Object.assign(globalThis, globals);

@@ -53,7 +53,8 @@ describe('a session with an unknown must_understand fact', () => {
     const before = await log.info(session);
     clock.advance(1000);
     await createAgent({ provider: scriptedProvider([]), log }).resume(session).result;
-    expect(await log.info(session)).toEqual(before);
+    // Opening the session starts an epoch, but it changes no record.
+    expect(await log.info(session)).toEqual({ ...before, epoch: expect.any(Number) });
   });
 
   test('can still be read', async () => {

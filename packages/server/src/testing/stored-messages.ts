@@ -29,7 +29,8 @@ export async function streamed({ session: id, records }: Session): Promise<reado
 
 /**
  * What both sides must have in common. A stored session has no steps whose content was removed, a
- * reader parses JSON that is cut off differently, and it forgets approvals when a step is reset.
+ * reader parses JSON that is cut off differently, and it forgets approvals when a step is reset. The view
+ * `ui` shows a denied call as an error, because it knows only the fold and the next record.
  */
 export function comparable(messages: readonly (UIMessage | UiMessage)[]): unknown {
   const isStep = (part: object | undefined) =>
@@ -42,12 +43,19 @@ export function comparable(messages: readonly (UIMessage | UiMessage)[]): unknow
         const { approval: _, ...rest } = part as {
           readonly approval?: unknown;
           readonly state?: string;
+          readonly errorText?: string;
         };
-        return rest.state === 'input-streaming' ? { ...rest, input: undefined } : rest;
+        if (rest.state === 'input-streaming') return { ...rest, input: undefined };
+        return isDenied(rest) ? { ...rest, state: 'denied', errorText: undefined } : rest;
       });
       return { id, parts: JSON.parse(JSON.stringify(plain)) };
     })
     .filter(({ parts }) => parts.length > 0);
+}
+
+function isDenied(part: { readonly state?: string; readonly errorText?: string }): boolean {
+  const { state, errorText = '' } = part;
+  return state === 'output-denied' || errorText.startsWith('It was not allowed');
 }
 
 /**
