@@ -95,10 +95,13 @@ function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {
       const own = [...element.attributes];
+      // Footnotes of an answer link to each other.
+      const isNote = element.matches('.footnote-mark a, .footnote-back');
       const isBad = ({ name, value }) =>
         name.startsWith('on') || ['srcdoc', 'ping', 'formaction', 'action'].includes(name) ||
         (name === 'src' && !value.startsWith('blob:')) ||
-        (name.endsWith('href') && !/^(?:https?:|mailto:|blob:http:\\/\\/127\\.|\\/(?:$|app\\/))/.test(value)) ||
+        (name.endsWith('href') && !(isNote && /^#\\S+-note-\\d+/.test(value)) &&
+          !/^(?:https?:|mailto:|blob:http:\\/\\/127\\.|\\/(?:$|app\\/))/.test(value)) ||
         (name === 'style' && /url|fixed/.test(value));
       const isOwn = !/^(?:SCRIPT|IFRAME|OBJECT|EMBED|BASE|LINK|META|STYLE|FORM|TEMPLATE|MATH)$/.test(element.tagName)
         || element.matches('form.composer, form.approval-form, .math .katex-mathml math');

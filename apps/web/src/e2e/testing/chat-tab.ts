@@ -18,7 +18,7 @@ export class ChatTab {
   }
 
   get stop(): Locator {
-    return this.page.getByRole('button', { name: 'Stop' });
+    return this.page.getByRole('button', { name: 'Stop', exact: true });
   }
 
   get transcript(): Locator {
