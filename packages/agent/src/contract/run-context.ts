@@ -73,6 +73,8 @@ interface RunPhase {
   isTurnEnding: boolean;
   /** True once the end of the run is decided. Later aborts have no effect. */
   isRunEnding: boolean;
+  /** True once it is decided that the run ends because its calls wait. The turn stays open. */
+  isParking?: boolean;
   /** The value that a guardrail threw. It is not stored on the log. */
   cause?: unknown;
 }

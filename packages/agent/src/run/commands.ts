@@ -102,11 +102,13 @@ export class CommandHandler {
 
   /**
    * Writes the abort to the log before any work stops. If two decisions would end the run, the first one
-   * counts.
+   * counts. An abort that arrives while the run parks stays in the queue. The next run ends the turn then.
    */
   async #handleAbort(abort: QueuedCommand): Promise<void> {
     const { phase, journal } = this.#context;
-    if (phase.isRunEnding || phase.isAborting) return this.#write([commandConsumed(abort.key)]);
+    if (phase.isParking) return;
+    const isOver = phase.isRunEnding || phase.isAborting || journal.loop.run?.aborted !== undefined;
+    if (isOver) return this.#write([commandConsumed(abort.key)]);
     const turn = phase.isTurnEnding ? 0 : (journal.loop.turn?.turn ?? 0);
     phase.isAborting = true;
     try {

@@ -85,6 +85,7 @@ export class RunLoop {
    */
   async driveTo(isExternal: (action: Action) => boolean, repairs = 0): Promise<Stop | Action> {
     this.#context.phase.isRunEnding = false;
+    this.#context.phase.isParking = false;
     this.#isDriving = true;
     this.#repairs = repairs;
     await this.#commands.handleQueued();
@@ -332,6 +333,7 @@ export class RunLoop {
     const stop: Stop = this.#context.phase.isAborting ? { reason: 'aborted' } : decided;
     const { run } = this.#context.journal.loop;
     this.#context.phase.isRunEnding = true;
+    this.#context.phase.isParking = stop.reason === 'parked';
     if (run !== undefined)
       await this.#write([
         { turn: 0, attempt: 0, fact: { type: 'run_finished', runId: run.id, stop } },

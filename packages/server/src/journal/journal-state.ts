@@ -145,11 +145,15 @@ const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'par
 
 /**
  * Returns the queued commands for which a run must be started. After an abort, error, limit or park, only
- * later commands count.
+ * later commands count. An abort that a run left in the queue while it parked counts too.
  */
 export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
-  return commands.filter(({ offset }) => offset > lastRun.inputThrough);
+  const isParked = lastRun.stop.reason === 'parked';
+  return commands.filter(
+    ({ offset, command }) =>
+      offset > lastRun.inputThrough || (isParked && command['type'] === 'abort'),
+  );
 }
 
 /**

@@ -245,3 +245,41 @@ test('22.7: a stop right after a message ends a session that waits for an approv
   expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
 });
+
+test('22.7: a stop that is stored while the run parks again ends the session once', async () => {
+  const held = Promise.withResolvers<void>();
+  const stored = memoryLog();
+  let parks = 0;
+  // The second park is written only after the stop is stored.
+  const log = withAppends(stored, async (append, drafts) => {
+    const isPark = drafts.some(
+      ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'parked',
+    );
+    if (isPark && ++parks === 2) await held.promise;
+    return append();
+  });
+  const provider = scriptedProvider([{ content: { parts: [call] } }, 'It is.']);
+  const agent = createAgent({
+    ...{ provider, log, tools: [look] },
+    ...{ approve: () => 'ask', whileAsking: 'park' },
+  });
+  const harness = await createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log });
+  const { tasks } = harness.service;
+  const { id } = await harness.newTask('looper');
+  await (await harness.send('looper', id, 'Is it there?')).messages();
+  await runHandled(harness, id);
+  await tasks.submit(id, { type: 'message', content: userText('Then tell me') }, {});
+  await eventually(async () => parks === 2);
+  const stopped = tasks.change(id, 'interrupt');
+  await eventually(async () =>
+    (await log.read(sessionId(id))).records.some(
+      ({ fact }) => fact?.type === 'command_queued' && fact.command['type'] === 'abort',
+    ),
+  );
+  held.resolve();
+  await stopped;
+  await runHandled(harness, id);
+  const facts = (await log.read(sessionId(id))).records.flatMap(({ fact }) => fact ?? []);
+  expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
+  expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
+});
