@@ -56,7 +56,7 @@ export class Cluster {
   readonly chaos = new Machine('faults');
   readonly toolRuns: ToolRun[] = [];
   readonly told: ToldRecord[] = [];
-  /** The number of the first commit that contains all tasks. Earlier states are not restored. */
+  /** The index of the first commit that contains all tasks. The simulator restores no earlier state. */
   firstCommit: number | undefined;
   /** The database server. Undefined if the store is a file. */
   readonly database: DatabaseServer | undefined;

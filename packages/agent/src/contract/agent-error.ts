@@ -19,7 +19,7 @@ export type AgentErrorCode =
   | 'no_such_call'
   /** The call is decided, or its run has ended. `place.decision` is the decision. */
   | 'already_decided'
-  /** The call already has another output. */
+  /** The call already has an output that differs from the new one. */
   | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'

@@ -13,7 +13,7 @@ type UserLocation = {
   readonly timezone?: string | null;
 };
 
-/** A tool with this type, and any further fields of the API. */
+/** A tool whose `type` is `Type`, with any other fields that the API accepts. */
 type Typed<Type extends string> = { readonly type: Type; readonly [field: string]: JsonValue };
 
 /** A tool of the Responses API: a hosted tool, or a custom tool with plain text input. */

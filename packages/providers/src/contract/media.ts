@@ -84,11 +84,11 @@ export interface ImageModel extends MediaModel {
 export interface ImageOptions extends MediaCallOptions {
   /** The number of images to create, from 1 to 100. Default: 1. */
   readonly count?: number | undefined;
-  /** Width and height in pixels, for example `1024x1024`. Default: the size of the model. */
+  /** Width and height in pixels, for example `1024x1024`. Default: the model chooses. */
   readonly size?: `${number}x${number}` | undefined;
   /**
-   * The aspect ratio, for models that accept one, for example `16:9`. Default: the ratio of the
-   * model.
+   * The aspect ratio, for models that accept one, for example `16:9`. Default: the model
+   * chooses.
    */
   readonly aspectRatio?: `${number}:${number}` | undefined;
   /** The seed, for models that can create the same image again. Default: none. */

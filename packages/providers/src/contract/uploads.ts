@@ -18,9 +18,9 @@ export interface UploadOptions {
   /** Maximum number of uploads and deletions at the same time. Default: 4. */
   readonly maxConcurrentTransfers?: number | undefined;
   /**
-   * The time in milliseconds after which the provider deletes a file by itself. A crash therefore
-   * leaves no files for good. Content that is still needed is uploaded again. From 1 hour to 30
-   * days. Gemini's files always live for 48 hours. Default: 172,800,000 (48 h).
+   * The time in milliseconds after which the provider deletes a file by itself. So it also
+   * deletes the files that a crash left behind. Later requests upload their content again. From 1 hour
+   * to 30 days. Gemini's files always live for 48 hours. Default: 172,800,000 (48 h).
    */
   readonly lifetimeMs?: number | undefined;
   /** Maximum time of one upload, in milliseconds. Default: 600,000 (10 min). */

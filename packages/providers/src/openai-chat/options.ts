@@ -81,7 +81,7 @@ export interface ChatDialect extends Endpoint {
   readonly cacheControlModels: readonly string[];
   /** The endpoint that counts tokens. `tokenize` is the endpoint of vLLM. Default: none. */
   readonly countsTokens?: 'input_tokens' | 'tokenize' | undefined;
-  /** The kind of server that reports the context window of its models. Default: none. */
+  /** The kind of the server, if it reports the context window of its models. Default: it does not. */
   readonly windowServer?: WindowServer | undefined;
   /**
    * True if the server silently cuts a request that is too long. Such a request is then refused

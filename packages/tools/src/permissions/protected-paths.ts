@@ -130,7 +130,7 @@ function isSecretName(name: string): boolean {
   if (publicNames.test(name) || exampleName.test(name)) return false;
   const original = name.replace(copyEnding, '');
   if (publicNames.test(original) || exampleName.test(original)) return false;
-  // An editor puts a dot, `#` or `.#` before the name of a file that it has open.
+  // An editor keeps a copy of an open file. The name of the copy can also start with `.`, `#` or `.#`.
   const names = [name, original, original.replace(/^(?:\.?#|\.)/, '')];
   const isCopy = original !== name;
   return names

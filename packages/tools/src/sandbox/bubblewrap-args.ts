@@ -83,7 +83,7 @@ const systemSettings = [
   ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
 ];
 
-/** Returns the mounts of the programs of the system and the settings that they need. */
+/** Returns the arguments that mount the system's programs, and the files in `/etc` that they need. */
 function systemOnly(): readonly string[] {
   const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
   return names.flatMap((name) => {

@@ -42,7 +42,7 @@ export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<I
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
-/** The number of characters for notes. It is enough for one path of maximum length and a few notes. */
+/** The part of the output that is kept free for notes to the model, in characters. It is enough for one path of maximum length and a few notes. */
 const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {

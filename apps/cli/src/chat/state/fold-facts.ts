@@ -135,7 +135,7 @@ function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatStat
   const { turn, stop } = event;
   const done = mapEntries(joinUnstartedCalls(state, turn), (entry) => {
     if (entry.at.turn !== turn) return entry;
-    // An unfinished call of a finished turn gets no more events.
+    // A call that is unfinished at the end of its turn gets no more events, so its entry is removed.
     if (entry.kind === 'call')
       return isOver(entry.card) ? { ...entry, isUnplaced: false } : undefined;
     return 'end' in entry && entry.end !== 'done' ? { ...entry, end: 'done' } : entry;

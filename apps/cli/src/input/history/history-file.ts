@@ -100,8 +100,8 @@ async function takeLock(lock: string, nowMs: number): Promise<boolean> {
     return true;
   }
   const existing = await stat(lock).catch(() => undefined);
-  // Another process may see the same stale lock. So this call only removes the lock, and the next
-  // call can take it.
+  // Two processes can find the same stale lock. If both removed and took it, one would often remove
+  // the new lock of the other. So this call only removes the lock, and the next call can take it.
   if (existing !== undefined && nowMs - existing.mtimeMs > staleLockMs)
     await rm(lock, { force: true });
   return false;

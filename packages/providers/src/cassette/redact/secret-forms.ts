@@ -25,7 +25,7 @@ const cutCharacter = new RegExp(
   'y',
 );
 
-/** The length of the shortest prefix that counts as revealing the secret. */
+/** If a text ends with at least this many units of the start of a secret, it reveals the secret. */
 const minRevealingUnits = 4;
 
 /** Finds one secret in all its forms: unchanged, JSON-escaped, percent-encoded, or mixed. */
