@@ -50,6 +50,40 @@ interface ChatAppOptions {
 /** A second Ctrl-C within this time closes the chat, and a second Esc goes back to a message. */
 const secondKeyMs = 2000;
 
+/** Waits for the second press of a key after the first one. */
+class SecondPress {
+  readonly #chat: Pick<ChatApp, 'clock' | 'display'>;
+  #cancelWait: (() => void) | undefined;
+
+  constructor(chat: Pick<ChatApp, 'clock' | 'display'>) {
+    this.#chat = chat;
+  }
+
+  /** True between the first press and the second one. */
+  get isAwaited(): boolean {
+    return this.#cancelWait !== undefined;
+  }
+
+  /** Handles a press. Returns true if it is the second one. */
+  press(): boolean {
+    const { clock, display } = this.#chat;
+    const isSecond = this.isAwaited;
+    this.cancel();
+    if (!isSecond)
+      this.#cancelWait = clock.after(secondKeyMs, () => {
+        this.#cancelWait = undefined;
+        display.drawNow();
+      });
+    display.drawNow();
+    return isSecond;
+  }
+
+  cancel(): void {
+    this.#cancelWait?.();
+    this.#cancelWait = undefined;
+  }
+}
+
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
 const noSuspend = () => Promise.resolve();
@@ -76,8 +110,8 @@ export class ChatApp implements CommandContext {
   #replay: ReplaySession | undefined;
   #suspendTerminal: () => Promise<void> = noSuspend;
   #putBack: (text: string) => void = () => {};
-  #cancelSecondCtrlC: (() => void) | undefined;
-  #cancelSecondEsc: (() => void) | undefined;
+  readonly #ctrlC = new SecondPress(this);
+  readonly #escape = new SecondPress(this);
 
   constructor(options: ChatAppOptions, session: SessionId) {
     const { log, cwd, config, env, clock, theme, screen, built } = options;
@@ -215,34 +249,19 @@ export class ChatApp implements CommandContext {
    * often meant for a run that has just ended.
    */
   readonly interrupt = (): void => {
-    if (this.#cancelSecondCtrlC !== undefined) return this.quit();
-    this.#cancelSecondCtrlC = this.clock.after(secondKeyMs, () => {
-      this.#cancelSecondCtrlC = undefined;
-      this.display.drawNow();
-    });
-    this.display.drawNow();
+    if (this.#ctrlC.press()) this.quit();
   };
 
   /** A hint that replaces the default hint of the prompt. */
   get hint(): string | undefined {
-    if (this.#cancelSecondCtrlC !== undefined) return 'Press Ctrl-C again to leave';
-    if (this.#cancelSecondEsc !== undefined) return 'Press Esc again to go back to a message';
+    if (this.#ctrlC.isAwaited) return 'Press Ctrl-C again to leave';
+    if (this.#escape.isAwaited) return 'Press Esc again to go back to a message';
     return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
 
   /** Handles Esc in an empty prompt while idle. The second one asks to which message to go back. */
   readonly escapeIdle = (): void => {
-    if (this.#cancelSecondEsc === undefined) {
-      this.#cancelSecondEsc = this.clock.after(secondKeyMs, () => {
-        this.#cancelSecondEsc = undefined;
-        this.display.drawNow();
-      });
-    } else {
-      this.#cancelSecondEsc();
-      this.#cancelSecondEsc = undefined;
-      this.submit('/rewind');
-    }
-    this.display.drawNow();
+    if (this.#escape.press()) this.submit('/rewind');
   };
 
   /** Handles Up in an empty prompt: withdraws the last queued message. */
@@ -290,8 +309,8 @@ export class ChatApp implements CommandContext {
 
   /** Stops the run of this process and stops following the session. */
   async close(): Promise<void> {
-    this.#cancelSecondCtrlC?.();
-    this.#cancelSecondEsc?.();
+    this.#ctrlC.cancel();
+    this.#escape.cancel();
     this.#replay?.stop();
     this.#commands.stop();
     this.dialogs.close();

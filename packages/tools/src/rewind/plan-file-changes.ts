@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import type { FileVersion } from '@millrace/core';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
-import { maxStoredBytes } from '../workspace/record-change.ts';
+import { hashFile } from '../workspace/open-file.ts';
+import { maxStoredBytes, modeOf } from '../workspace/record-change.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { FileChangeOnLog } from './file-changes.ts';
 
@@ -29,8 +29,8 @@ export interface FileConflict {
   readonly path: string;
   /**
    * `changed`: somebody else changed the file, and that change would be lost. `not_stored`: its content is
-   * not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is outside of the workspace.
-   * `protected`: programs run it or use it as settings. `unreadable`: it cannot be read now.
+   * not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is outside of
+   * the workspace. `protected`: programs run it or use it as settings. `unreadable`: it cannot be read now.
    */
   readonly code: 'changed' | 'not_stored' | 'outside' | 'protected' | 'unreadable';
   /** One sentence for people, without the path. */
@@ -141,16 +141,12 @@ export async function currentVersion(
   path: string,
 ): Promise<FileVersion | undefined> {
   try {
-    const { handle, stats } = await workspace.open(path);
+    const file = await workspace.open(path);
     try {
-      const hash = createHash('sha256');
-      for await (const piece of handle.createReadStream({ start: 0, autoClose: false }))
-        hash.update(piece);
-      const isStored = stats.size <= maxStoredBytes;
-      const mode = stats.mode & 0o7777;
-      return { hash: hash.digest('hex'), length: stats.size, mode, isStored };
+      const { sha256: hash, size: length } = await hashFile(file);
+      return { hash, length, mode: modeOf(file), isStored: length <= maxStoredBytes };
     } finally {
-      await handle.close();
+      await file.handle.close();
     }
   } catch (error) {
     if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;

@@ -106,6 +106,21 @@ export function versionOf(bytes: Uint8Array): FileVersion {
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
+/** Returns the version of a file without holding its content. Throws if the file grows meanwhile. */
+export async function hashFile({ handle, stats, place }: OpenFile): Promise<FileVersion> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of handle.createReadStream({ start: 0, autoClose: false })) {
+    size += piece.length;
+    if (size > stats.size) {
+      const state = 'it grows while it is read. Try again when it is complete';
+      throw new WorkspaceError('changed', place.given, state);
+    }
+    hash.update(piece);
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
 export function isSameVersion(a: FileVersion, b: FileVersion): boolean {
   return a.size === b.size && a.sha256 === b.sha256;
 }

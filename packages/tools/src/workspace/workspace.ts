@@ -5,7 +5,7 @@ import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
 import type { OpenRoot } from './open-folder.ts';
-import { type ChangeLog, recordChange } from './record-change.ts';
+import { type ChangeLog, modeOf, readOldFile, recordChange } from './record-change.ts';
 import {
   assertJudged,
   protectedLinkError,
@@ -14,7 +14,7 @@ import {
   resolvePath,
 } from './resolve-path.ts';
 import {
-  assertMissing,
+  existsError,
   removeFile,
   type WriteOptions,
   type WriteResult,
@@ -136,7 +136,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
   const readPlace = async (place: ResolvedPath, maxBytes: number) => {
     const file = await openFile(openRoot, place);
     try {
-      return await readContent(file, maxBytes);
+      return { ...(await readContent(file, maxBytes)), mode: modeOf(file) };
     } catch (error) {
       throw fromSystemError(place.given, error);
     } finally {
@@ -147,15 +147,21 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
    * Writes the change to the log. Returns the options that make the change fail if another process
    * changes the file after its content was recorded.
    */
-  const record = async (place: ResolvedPath, after: Uint8Array | undefined) => {
+  const record = async (
+    place: ResolvedPath,
+    after: Uint8Array | undefined,
+    { isNew = false }: Pick<WriteOptions, 'isNew'> = {},
+  ) => {
     if (log?.recordFileChange === undefined) return {};
     const file = await openFile(openRoot, place).catch((error: unknown) => {
       if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
       throw error;
     });
     try {
-      const content = await recordChange(log, place, file, after);
-      return file === undefined ? { isNew: true } : { expected: content?.version };
+      if (file !== undefined && isNew) throw existsError(place);
+      const old = file && (await readOldFile(file));
+      await recordChange(log, place, old, after);
+      return old === undefined ? { isNew: true } : { expected: old.bytes && old.version };
     } finally {
       await file?.handle.close();
     }
@@ -168,7 +174,8 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     open: async (path) => openFile(openRoot, await resolve(path)),
     read: async (path, maxBytes) => {
       const place = await resolve(path);
-      return { ...(await readPlace(place, maxBytes)), place };
+      const { bytes, version } = await readPlace(place, maxBytes);
+      return { bytes, version, place };
     },
     list: async (path, maxEntries) => listFolder(openRoot, await resolve(path), maxEntries),
     write: async (path, bytes, options = {}) => {
@@ -176,8 +183,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
-        if (options.isNew) await assertMissing(openRoot, place);
-        const recorded = await record(place, bytes);
+        const recorded = await record(place, bytes, options);
         const expected = options.expected ?? recorded.expected;
         return writeFile(openRoot, place, bytes, { ...options, ...recorded, expected });
       });
@@ -197,11 +203,11 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
-        const { bytes, version } = await readPlace(place, maxBytes);
-        const after = change({ place, bytes });
+        const old = await readPlace(place, maxBytes);
+        const after = change({ place, bytes: old.bytes });
         if (after.bytes !== undefined) {
-          await record(place, after.bytes);
-          await writeFile(openRoot, place, after.bytes, { ...options, expected: version });
+          if (log !== undefined) await recordChange(log, place, old, after.bytes);
+          await writeFile(openRoot, place, after.bytes, { ...options, expected: old.version });
         }
         return after.result;
       });

@@ -91,20 +91,6 @@ async function writeOnce(
   }
 }
 
-/** Throws if there is a file at the path already. */
-export async function assertMissing(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
-  const last = place.segments.length - 1;
-  const folder = await openFolder(openRoot, place, last).catch((error: unknown) => {
-    if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
-    throw error;
-  });
-  try {
-    if (folder && (await existingStats(folder, place)) !== undefined) throw existsError(place);
-  } finally {
-    await folder?.close();
-  }
-}
-
 /**
  * Deletes a regular file, or a link if the path was resolved to one. Its folder stays, even if it is then
  * empty.
@@ -194,7 +180,8 @@ async function syncFolder(folder: Folder): Promise<void> {
   }
 }
 
-function existsError({ given }: ResolvedPath): WorkspaceError {
+/** Returns the error for a new file whose path exists already. */
+export function existsError({ given }: ResolvedPath): WorkspaceError {
   const state =
     'it exists already, and nothing was written. Change it instead, or use another path';
   return new WorkspaceError('exists', given, state);

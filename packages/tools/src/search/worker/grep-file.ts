@@ -1,5 +1,6 @@
 import { fstatSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { countLines } from '../../files/text-file.ts';
 
 interface GrepFileOptions {
   readonly regex: RegExp;
@@ -88,7 +89,7 @@ export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileL
     if (end === -1) continue;
     const text = textOf(pending, number);
     pending = bytes.subarray(end + 1);
-    if (quick?.test(text) === false) number += lineCount(text);
+    if (quick?.test(text) === false) number += countLines(text) + 1;
     else {
       const lines = linesOf(text, number);
       number += lines.length;
@@ -119,12 +120,6 @@ function* chunksOf(fd: number): Generator<Buffer> {
 function textOf(bytes: Buffer, first: number): string {
   const text = bytes.toString('utf8');
   return first === 1 ? text.replace(/^\uFEFF/, '') : text;
-}
-
-function lineCount(text: string): number {
-  let count = 1;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++;
-  return count;
 }
 
 /**
